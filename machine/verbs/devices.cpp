@@ -68,7 +68,8 @@ std::string adapter_of(const ibv_device_attr& device, const std::string& name) {
 void add_ports(const Library& verbs, ibv_device* device, const std::vector<int>& cpus, std::vector<Port>* ports) {
   const std::string name = device->name;
   if (device->transport_type == IBV_TRANSPORT_IWARP)
-    return ports->push_back(faulty(name, "iWARP connects by rdma_cm alone, which this transport does not use", ""));
+    return ports->push_back(faulty(name, "iWARP connects by rdma_cm alone, which the ofi transport does",
+                                   "+transports ofi +ofi-provider verbs (apt install libfabric1)"));
   errno = 0;
   const std::unique_ptr<ibv_context, decltype(verbs.close_device)> context(verbs.open_device(device),
                                                                            verbs.close_device);

@@ -68,6 +68,14 @@ TEST_F(VerbsFaults, APortWithoutAnAddressOrACarrierIsListedWithTheReason) {
   EXPECT_EQ(found().detail, "the port is down");
 }
 
+TEST_F(VerbsFaults, ADeviceOfIWarpNamesTheTransportForIt) {
+  faults().iwarp = true;
+  const Device device = found();
+  EXPECT_FALSE(device.usable);
+  EXPECT_EQ(device.detail, "iWARP connects by rdma_cm alone, which the ofi transport does");
+  EXPECT_NE(device.remedy.find("+transports ofi +ofi-provider verbs"), std::string::npos);
+}
+
 TEST_F(VerbsFaults, NoDeviceAtAllIsSaid) {
   faults().devices = 0;
   const Device device = found();

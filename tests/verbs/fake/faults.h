@@ -36,6 +36,7 @@ struct Faults {
   bool port_inactive = false;      ///< as ibv_query_port tells it
   bool infiniband = false;         ///< otherwise RoCE
   bool soft_roce = false;          ///< as its vendor's number tells it
+  bool iwarp = false;              ///< what the devices are, as their list tells it
   int receives_most = 1 << 14;     ///< of a shared receive queue
   int completions_most = 1 << 16;  ///< of a completion queue
   unsigned inline_most = 256;      ///< more is refused

@@ -26,7 +26,7 @@ ibv_device* device_number(int number) {
   std::snprintf(device.ibdev_path, sizeof device.ibdev_path, "%s",
                 faults().folder[static_cast<std::size_t>(number)].c_str());
   device.node_type = IBV_NODE_CA;
-  device.transport_type = IBV_TRANSPORT_IB;
+  device.transport_type = faults().iwarp ? IBV_TRANSPORT_IWARP : IBV_TRANSPORT_IB;
   return &device;
 }
 
