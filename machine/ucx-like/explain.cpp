@@ -7,17 +7,22 @@
 namespace periapt::ucx {
 namespace {
 
+std::string rail_text(const Rail& rail) {
+  std::string state;
+  if (rail.unusable) {
+    state = "failed";
+  } else if (rail.link != nullptr) {
+    state = rail.link->transport().describe(*rail.link);
+  }
+  return name_of(*rail.port) + (state.empty() ? "" : " (" + state + ")");
+}
+
 std::string rails_text(const Rails& rails, const Plan& plan) {
-  std::string text = "over " + name_of(*rails.first()->port), beside, slow;
-  if (rails.first()->link->degraded) text += " (goes another way)";
+  std::string text = "over " + rail_text(*rails.first()), beside, slow;
   for (const auto& rail : rails) {
     if (rail.get() == rails.first()) continue;
     std::string& list = plan.worth(rail->port->device) ? beside : slow;
-    const bool degraded = rail->link != nullptr && rail->link->degraded;
-    list += (list.empty() ? "" : ", ") + name_of(*rail->port) +
-            (rail->unusable ? " (failed)"
-             : degraded     ? " (goes another way)"
-                            : "");
+    list += (list.empty() ? "" : ", ") + rail_text(*rail);
   }
   if (!beside.empty()) text += ", and for messages from " + std::to_string(plan.split_min) + " B beside it " + beside;
   if (!slow.empty()) text += "; not over " + slow + ", more than eight times slower";

@@ -231,6 +231,12 @@ class Transport {
     return true;
   }
 
+  /// In words, how a link's messages go, where its device alone does not say it: "goes over TCP". Mostly empty.
+  virtual std::string describe(const Link& link) const {
+    (void)link;
+    return {};
+  }
+
   // ---- memory
 
   /// Memory of this process that this transport moves best (shared with the host's processes, registered ...). To be
@@ -299,6 +305,6 @@ inline constexpr double kSlowerMost = 8;
 
 /// Changes with anything above: a transport that was built as a shared object (plugin.h) for another version is
 /// refused.
-inline constexpr std::uint32_t kContractVersion = 8;
+inline constexpr std::uint32_t kContractVersion = 9;
 
 }  // namespace periapt::ucx

@@ -162,6 +162,15 @@ bool VerbsTransport::handed_over(Link& which) const {
   return link.messages->idle() && link.unended.empty() && link.operations.empty();
 }
 
+std::string VerbsTransport::describe(const Link& which) const {
+  const auto& link = static_cast<const VerbsLink&>(which);
+  if (link.detour == VerbsLink::Detour::on)
+    return "goes over " + (link.beside == nullptr ? "TCP" : link.beside->adapter_.port.name());
+  if (link.detour != VerbsLink::Detour::none) return "is being led another way";
+  if (link.datagrams != nullptr) return "by datagrams, until it carries more";
+  return link.mending ? "is being connected anew" : "";
+}
+
 // ---- puts and gets
 
 namespace {

@@ -54,6 +54,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
                     const ucx::RemoteKey& key, ucx::Completion& completion) override;
   ucx::Accepted flush(ucx::Link& link, ucx::Completion& completion) override;
   bool handed_over(ucx::Link& link) const override;
+  std::string describe(const ucx::Link& link) const override;
 
   Result<ucx::MemoryHandle> register_memory(std::byte* address, std::uint64_t size, ucx::MemoryKind kind) override;
   Result<ucx::MemoryHandle> register_device_memory(std::byte* address, std::uint64_t size, ucx::MemoryKind kind,

@@ -48,6 +48,16 @@ TEST_F(VerbsDatagrams, ALinkWithLittleTrafficHasNoQueuePair) {
   EXPECT_EQ(faults().pairs_made, 0u);
 }
 
+TEST_F(VerbsDatagrams, WhichWayALinkGoesIsSaid) {
+  Pair pair(subject("0", "20"));
+  send_some(pair, 5);
+  all_come(pair);
+  EXPECT_EQ(pair.a.transport().describe(*pair.ab), "by datagrams, until it carries more");
+  send_some(pair, 50);
+  all_come(pair);
+  EXPECT_EQ(pair.a.transport().describe(*pair.ab), "");
+}
+
 TEST_F(VerbsDatagrams, TheFirstLinksAreConnected) {
   const Subject second = subject("1", "1000000");
   Worker hub(second, 1), a(second, 2), b(second, 3);

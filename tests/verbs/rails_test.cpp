@@ -241,7 +241,7 @@ TEST_F(VerbsRails, AnAdapterThatGoesLeavesItsMessagesToTheOther) {
   EXPECT_THAT(said, HasSubstr("over fake0:1 stays broken (the device fake0:1 has gone or is broken: dmesg may say "
                               "why): from here on fake1:1 is used; messages sent again: "));
   EXPECT_THAT(said, Not(HasSubstr("TCP is used")));
-  EXPECT_THAT(nodes[0].worker->explain(), HasSubstr("over verbs/fake0:1 (goes another way)"));
+  EXPECT_THAT(nodes[0].worker->explain(), HasSubstr("over verbs/fake0:1 (goes over fake1:1)"));
   sent_by(0), put_or_got_by(1);
   send_some(100);
   all_come();
