@@ -158,6 +158,12 @@ class Charmrun(unittest.TestCase):
                           FROM_HERE="here", HOME=self.path("."))
         self.assertEqual(run.out, "here and the host|a b\n", run)
 
+    def test_a_program_that_is_missing_is_named_with_a_charmrunrc_too(self):
+        with open(self.path(".charmrunrc"), "w", encoding="ascii") as file:
+            file.write("true\n")
+        run = self.run_on(["a"], "++n", 1, "/nowhere/program", HOME=self.path("."))
+        self.refused(run, "cannot start /nowhere/program: No such file or directory", "must be on every host", code=127)
+
     def test_the_secret_is_in_no_command_line_and_no_environment(self):
         job = self.start(["a", "b"], "++n", 2, PROGRAM, "idle")
         job.lines_until(2, "idle")

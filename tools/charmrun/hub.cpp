@@ -167,7 +167,7 @@ void Hub::start_locals() {
       return;
     }
     SpawnRequest request;
-    request.command = reader;
+    request.through = reader;
     if (!plan_.runscript.empty()) request.command.push_back(plan_.runscript);
     request.command.push_back(plan_.here.program);
     request.command.insert(request.command.end(), plan_.arguments.begin(), plan_.arguments.end());
