@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "base/log.h"
+#include "base/secret.h"
 
 namespace periapt::tcp {
 
@@ -72,6 +73,26 @@ TcpTransport::~TcpTransport() {
   if (epoll_ >= 0) ::close(epoll_);
 }
 
+namespace {
+
+/// To a port that the kernel chooses. Each of those that it chooses from is taken for a minute by a connection that has
+/// ended: many short runs one behind the other leave none. Then ports are tried by chance. False: errno says why not.
+bool bind_somewhere(int fd, Address address) {
+  constexpr int kTries = 200;
+  constexpr std::uint16_t kFirst = 10240, kCount = 50000;
+  for (int i = 0; i <= kTries; ++i) {
+    sockaddr_storage socket{};
+    const socklen_t size = to_socket(address, &socket);
+    if (::bind(fd, reinterpret_cast<sockaddr*>(&socket), size) == 0) return true;
+    if (errno != EADDRINUSE) return false;
+    fill_random(&address.port, sizeof address.port);
+    address.port = static_cast<std::uint16_t>(kFirst + address.port % kCount);
+  }
+  return false;
+}
+
+}  // namespace
+
 Status TcpTransport::listen() {
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
   own_.family = interface_.family == AF_INET ? 4 : 6;
@@ -83,10 +104,10 @@ Status TcpTransport::listen() {
   if (epoll_ < 0 || listener_.fd < 0 || timer_.fd < 0)
     return Status::failure("no socket can be made for " + where + ": " + error_text());
   if (own_.family == 6) set(listener_.fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-  sockaddr_storage socket{};
-  socklen_t size = to_socket(own_, &socket);
-  if (::bind(listener_.fd, reinterpret_cast<sockaddr*>(&socket), size) != 0 || ::listen(listener_.fd, SOMAXCONN) != 0)
+  if (!bind_somewhere(listener_.fd, own_) || ::listen(listener_.fd, SOMAXCONN) != 0)
     return Status::failure("cannot listen on " + where + ": " + std::strerror(errno));
+  sockaddr_storage socket{};
+  socklen_t size = sizeof socket;
   ::getsockname(listener_.fd, reinterpret_cast<sockaddr*>(&socket), &size);
   own_.port = from_socket(socket).port;
   watch(listener_, EPOLL_CTL_ADD, EPOLLIN);

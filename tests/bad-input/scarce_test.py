@@ -193,6 +193,28 @@ def limits(here):
             RESULTS.report(case, *failed_with(run, PROCESSES[1]))
 
 
+def no_port_to_choose():
+    """In a network of its own, connections hold all ports that the kernel chooses from, as they do for a minute after their end."""
+    case = "every port that the kernel chooses from is taken"
+    if not RESULTS.wanted(case):
+        return
+    taker = "\n".join([
+        "import os, socket, sys",
+        "open('/proc/sys/net/ipv4/ip_local_port_range', 'w').write('40000 40063')",
+        "listener = socket.create_server(('127.0.0.1', 50000), backlog=100)",
+        "taken = []",
+        "try:",
+        "    while True: taken.append(socket.create_connection(('127.0.0.1', 50000)))",
+        "except OSError: pass",
+        "assert len(taken) == 64, len(taken)",
+        "sys.exit(os.spawnv(os.P_WAIT, sys.argv[1], sys.argv[1:]))",
+    ])
+    run = ways.Run(["unshare", "--net", "sh", "-c", 'ip link set lo up; exec "$@"', "sh", sys.executable, "-c", taker, STORM, "6", "10", "13",
+                    "+p3", "+ppn", "1", "+transports", "tcp"])
+    status, text, wrong = run.finish()
+    RESULTS.report(case, status, text, wrong + ([] if status == 0 and "each exactly once" in text else ["it did not run"]))
+
+
 def main():
     if os.geteuid() != 0:
         launchers.skip("file systems are mounted by root only")
@@ -209,6 +231,7 @@ def main():
         a_disk_that_fills_during_the_run(here)
         full_shared_memory(here)
         limits(here)
+        no_port_to_choose()
     finally:
         here.close()
     RESULTS.exit()
