@@ -12,7 +12,7 @@ what Charm++ 8.0.1 cannot do. Status 1: a program failed.
 import argparse
 import concurrent.futures
 import functools
-import io
+import glob
 import os
 import re
 import shlex
@@ -162,23 +162,28 @@ class Shrinker:
         print(f"seed {self.seed} {self.layout}: {len(left())} operations are left; see {self.folder}/scene.C, `./batch 0 {self.layout}`")
 
 
+def library_files(name):
+    """What a program is linked with: the archive, or the shared library under the name for linking and the one for running."""
+    for ending in (".a", ".so"):
+        path = subprocess.run(["c++", f"-print-file-name={name}{ending}"], stdout=subprocess.PIPE, text=True).stdout.strip()
+        if os.path.isabs(path):
+            beside = glob.glob(os.path.join(os.path.dirname(path), f"{name}.so.*"))
+            return [path] if ending == ".a" else [path, *(other for other in beside if os.path.samefile(path, other))]
+    return []
+
+
 def pack(file, charmc):
     """An archive that unpacks to a tree in which run.py runs: charmc and what it links, and the generator."""
     build = os.path.dirname(os.path.dirname(charmc))
     with tarfile.open(file, "w:xz", dereference=True) as archive:
         for part in ("bin/charmc", "bin/charmc.conf", "include", "lib/libperiapt.a"):
             archive.add(os.path.join(build, part), os.path.join("build/release", part))
-        for name in ("libfmt.a", "libboost_context.a"):  # which another machine may lack; empty where programs get along without
-            path = subprocess.run(["c++", f"-print-file-name={name}"], stdout=subprocess.PIPE, text=True).stdout.strip()
-            if os.path.isabs(path):
-                archive.add(path, os.path.join("build/release/lib", name))
-            else:
-                empty = tarfile.TarInfo(os.path.join("build/release/lib", name))
-                empty.size = 8
-                archive.addfile(empty, io.BytesIO(b"!<arch>\n"))
+        for name in ("libfmt", "libboost_context"):  # which another machine may lack
+            for path in library_files(name):
+                archive.add(path, os.path.join("build/release/lib", os.path.basename(path)))
         for name in sorted(n for n in os.listdir(HERE) if n.endswith((".py", ".h"))):
             archive.add(os.path.join(HERE, name), os.path.join("tests/generated", name))
-    print(f"{file}: {os.path.getsize(file) / 1e6:.1f} MB; there: tar xf, then tests/generated/run.py 0..999 --layout \"+p16\"")
+    print(f"{file}: {os.path.getsize(file) / 1e6:.1f} MB; there: tar xf, then LD_LIBRARY_PATH=$PWD/build/release/lib tests/generated/run.py 0..999 --layout \"+p16\"")
 
 
 def main():
