@@ -93,13 +93,30 @@ endif()
 set_property(GLOBAL PROPERTY PERIAPT_FLOORS "")
 
 # Eight sources of a target at a time are compiled as one, which takes a third of the time, but for debugging, where one source that
-# has changed is compiled by itself. ALONE: sources that are never joined, because they give the same names to what is theirs.
+# has changed is compiled by itself. ALONE: sources that are never joined, because they give the same names to what is theirs. The
+# property PERIAPT_BEGIN_FILES has the sources of the floors and tools that nothing of ours is compiled before.
 function(periapt_join target)
   cmake_parse_arguments(ARG "" "" "ALONE" ${ARGN})
   if(PERIAPT_JOIN_SOURCES)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/")
+    return()  # GoogleTest is compiled before those
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(REMOVE_ITEM sources ${ARG_ALONE})
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  set(number 0)
+  foreach(source IN LISTS sources)
+    math(EXPR place "${number} % 8")
+    if(place EQUAL 0 OR NOT PERIAPT_JOIN_SOURCES)
+      list(APPEND ARG_ALONE "${source}")
+    endif()
+    math(EXPR number "${number} + 1")
+  endforeach()
+  list(TRANSFORM ARG_ALONE PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" REGEX "^[^/]")
+  set_property(GLOBAL APPEND PROPERTY PERIAPT_BEGIN_FILES ${ARG_ALONE})
 endfunction()
 
 # NAME: headers that are compiled once, with the options of the folder that calls this, and stand before each source of the targets that
