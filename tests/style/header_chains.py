@@ -6,7 +6,8 @@ order, separated by blanks. Each header includes the one before it, directly or 
 that the header would not have without it: what it leans on is its own includes', or theirs, of which another line shows the
 same. The lines are as few as can be (a least cover of the headers by chains, by matching). A line whose headers include FIRST
 begins with FIRST, which can be compiled once for all of these. A SOURCE is compiled anyway, with no header of the tree before
-it: what it begins with, what that begins with, and so on is shown by it, and in no line.
+it: what it begins with, what that begins with, and so on is shown by it, and in no line. Nor is a header that includes one of the
+others and has nothing else.
 """
 import argparse
 import re
@@ -35,6 +36,14 @@ def begun_in(root: Path, source: Path) -> list[Path]:
             leans = re.search(r"^\s*#\s*(if|define)", text[:include.start()], re.MULTILINE)
             return [] if leans else [found, *begun_in(root, found)]
     return []
+
+
+def other_name_of(root: Path, header: Path) -> Path | None:
+    """The header that this one includes and has nothing beside."""
+    lines = [line for line in header.read_text(encoding="utf-8", errors="replace").splitlines()
+             if line.strip() and not re.match(r"//|#pragma once", line)]
+    include = INCLUDE.match(lines[0]) if len(lines) == 1 else None
+    return in_tree(root, header, include[1]) if include else None
 
 
 class Tree:
@@ -87,6 +96,7 @@ def main() -> None:
     sys.setrecursionlimit(10000)
     tree = Tree(options.root)
     shown = {header for source in options.begun_in for header in begun_in(options.root, source)}
+    shown |= {header for header in options.headers if other_name_of(options.root, header) in options.headers}
     for line in chains(tree, [header for header in options.headers if header not in shown]):
         # What does not include FIRST is shown without it.
         behind = [header for header in line if options.first == header or options.first in tree.reaches(header)]
