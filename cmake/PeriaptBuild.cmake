@@ -11,6 +11,7 @@ option(PERIAPT_BUILD_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(PERIAPT_BUILD_PROGRAMS "Build examples/ and bench/" ${PROJECT_IS_TOP_LEVEL})
 option(PERIAPT_FUZZ "Build the fuzz targets with libFuzzer (needs clang)" OFF)
 set(PERIAPT_SANITIZE "" CACHE STRING "Sanitizers to build everything with: address;undefined or thread")
+set(PERIAPT_LEAVE_OUT "" CACHE STRING "A label: tests that have it are built only where they are named, as another build has them (./check)")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
@@ -92,13 +93,30 @@ endif()
 set_property(GLOBAL PROPERTY PERIAPT_FLOORS "")
 
 # Eight sources of a target at a time are compiled as one, which takes a third of the time, but for debugging, where one source that
-# has changed is compiled by itself. ALONE: sources that are never joined, because they give the same names to what is theirs.
+# has changed is compiled by itself. ALONE: sources that are never joined, because they give the same names to what is theirs. The
+# property PERIAPT_BEGIN_FILES has the sources of the floors and tools that nothing of ours is compiled before.
 function(periapt_join target)
   cmake_parse_arguments(ARG "" "" "ALONE" ${ARGN})
   if(PERIAPT_JOIN_SOURCES)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
     set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/")
+    return()  # GoogleTest is compiled before those
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(REMOVE_ITEM sources ${ARG_ALONE})
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  set(number 0)
+  foreach(source IN LISTS sources)
+    math(EXPR place "${number} % 8")
+    if(place EQUAL 0 OR NOT PERIAPT_JOIN_SOURCES)
+      list(APPEND ARG_ALONE "${source}")
+    endif()
+    math(EXPR number "${number} + 1")
+  endforeach()
+  list(TRANSFORM ARG_ALONE PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" REGEX "^[^/]")
+  set_property(GLOBAL APPEND PROPERTY PERIAPT_BEGIN_FILES ${ARG_ALONE})
 endfunction()
 
 # NAME: headers that are compiled once, with the options of the folder that calls this, and stand before each source of the targets that
@@ -176,7 +194,7 @@ endfunction()
 
 # THREADS: where threads meet in it, as a filter of GoogleTest; the thread sanitizer looks at those cases alone. IN: the program that it
 # shares with other tests, whose sources are compiled together; ctest runs the cases of each by themselves. A sanitizer's program has
-# the tests with the sanitizer's label alone.
+# the tests with the sanitizer's label alone, and that of a build that leaves a label out none with that.
 function(periapt_test name)
   cmake_parse_arguments(ARG "" "THREADS;IN" "SOURCES;LINK;LABELS;ARGS;DEFINITIONS;DEPENDS;ENVIRONMENT" ${ARGN})
   find_package(GTest REQUIRED)
@@ -184,8 +202,13 @@ function(periapt_test name)
     set(ARG_LABELS unit)
   endif()
   set(program ${name})
+  set(left_out "")
+  if(PERIAPT_LEAVE_OUT IN_LIST ARG_LABELS)
+    set(left_out EXCLUDE_FROM_ALL)
+  endif()
   if(ARG_IN)
-    if((PERIAPT_SANITIZE MATCHES thread AND NOT tsan IN_LIST ARG_LABELS) OR (PERIAPT_SANITIZE MATCHES address AND NOT asan IN_LIST ARG_LABELS))
+    if(left_out OR (PERIAPT_SANITIZE MATCHES thread AND NOT tsan IN_LIST ARG_LABELS)
+       OR (PERIAPT_SANITIZE MATCHES address AND NOT "${ARG_LABELS}" MATCHES asan))
       return()
     endif()
     set(program ${ARG_IN})
@@ -195,7 +218,7 @@ function(periapt_test name)
     list(PREPEND ARG_ARGS --of=${sources})
   endif()
   if(NOT TARGET ${program})
-    add_executable(${program})
+    add_executable(${program} ${left_out})
     target_link_libraries(${program} PRIVATE GTest::gmock GTest::gtest periapt_settings)
     if(ARG_IN)
       target_sources(${program} PRIVATE "${PROJECT_SOURCE_DIR}/tests/main.cpp")

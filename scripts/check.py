@@ -2,8 +2,8 @@
 """The body of ./check: configure, build and ctest for a few presets, and one summary over all of them.
 
 A run is a preset and the labels it takes from ctest (docs/testing.md says what the labels mean). The release run builds
-everything; a sanitizer run builds only the programs that its tests name, beside the tests of the run before. Cases are
-counted as GoogleTest counts them where a test is a GoogleTest program, otherwise a ctest test is one case. Logs are left
+everything but the programs of tests that the address sanitizer's run has for itself; a sanitizer run builds only the programs
+that its tests name, beside the tests of the run before. Cases are counted as GoogleTest counts them where a test is a GoogleTest program, otherwise a ctest test is one case. Logs are left
 in build/check/.
 """
 import argparse
@@ -30,6 +30,10 @@ HANG_S = 900
 # many at once, however many cores there are.
 WAITS = "waits"
 WAITING_AT_ONCE = 3
+
+# Tests labelled so are compiled and run once, under the address sanitizer: docs/testing.md says which. Without that run
+# (--quick) they are in the release run like all others.
+ASAN_ALONE = "asan_alone"
 
 # One more than there are cores: what they start has to begin and to end, and is waited for.
 COMPUTING_AT_ONCE = (os.cpu_count() or 2) + 1
@@ -103,6 +107,8 @@ def compilers_for(preset: str) -> list[str]:
 
 def configure(run: Run, options) -> bool:
     command = ["cmake", "--preset", run.preset, "-DPERIAPT_BUILD_TESTS=ON", *compilers_for(run.preset)]
+    if run.without == ASAN_ALONE:
+        command.append(f"-DPERIAPT_LEAVE_OUT={ASAN_ALONE}")
     # The release run's translator serves the sanitizers' programs too: building it again twice costs minutes.
     charmc = ROOT / "build" / "release" / "bin" / "charmc"
     if run.preset != "release" and charmc.exists():
@@ -262,9 +268,12 @@ def run_lane(run: Run, waits: bool, jobs: int, options) -> tuple[int, float, Pat
     return code, processor_s, junit
 
 
+def labels_of(test: dict) -> list[str]:
+    return next((entry["value"] for entry in test["properties"] if entry["name"] == "LABELS"), [])
+
+
 def run_tests(run: Run, tests: list[dict], options) -> None:
-    labels = [next((entry["value"] for entry in test["properties"] if entry["name"] == "LABELS"), []) for test in tests]
-    there = {WAITS in of_test for of_test in labels}
+    there = {WAITS in labels_of(test) for test in tests}
     with ThreadPoolExecutor() as pool:
         lanes = [pool.submit(run_lane, run, waits, WAITING_AT_ONCE if waits else options.jobs or COMPUTING_AT_ONCE, options)
                  for waits in sorted(there)]
@@ -289,6 +298,9 @@ def prepare(run: Run, options) -> list[dict]:
     if run.label and not tests:
         run.note = "no test of this selection carries the label"
         return []
+    here_alone = sum(ASAN_ALONE in labels_of(test) for test in tests)
+    if run.label and here_alone:
+        run.note = f"{here_alone} of its {len(tests)} tests are run here alone"
     if not build(run, targets_for(run, tests) if run.label else [], options):
         run.failed.append("build")
         show_tail(run.log)
@@ -367,7 +379,7 @@ def main() -> int:
     options = parser.parse_args()
     LOGS.mkdir(parents=True, exist_ok=True)
 
-    runs = [Run("release", "all floors, tools, programs and tests", without="slow" if options.quick else "")]
+    runs = [Run("release", "all floors, tools, programs and tests", without="slow" if options.quick else ASAN_ALONE)]
     if not options.quick:
         runs += [Run("tsan", "queue, arena and location under the thread sanitizer", label="tsan", beside=True),
                  Run("asan", "the parts, PUP and shared memory under the address and undefined sanitizers", label="asan",

@@ -171,6 +171,11 @@ Message converse_system_message(ConverseHandler handler, std::size_t payload, un
 void converse_set_priority(Envelope* envelope, int strategy, const void* words);
 // Runs a thread from the scheduler's context.
 void converse_resume(Pe& pe, scheduler::Thread* thread);
+// The PE of a call of Cth; without one the run ends with a sentence.
+inline Pe& cth_pe() {
+  Pe* pe = Pe::current();
+  return pe ? *pe : require_pe("a Cth call");
+}
 
 // What the runtime's own handlers do.
 void converse_token_arrived(Pe& pe, Message message);

@@ -15,13 +15,6 @@ static_assert(sizeof(CthThreadListener) == sizeof(scheduler::ThreadListener) &&
                   offsetof(CthThreadListener, next) == offsetof(scheduler::ThreadListener, next),
               "a program's listener is handed to the thread system as it is");
 
-namespace {
-Pe& cth_pe() {
-  Pe* pe = Pe::current();
-  return pe ? *pe : require_pe("a Cth call");
-}
-}  // namespace
-
 extern "C" {
 
 CthThread CthCreate(CthVoidFn fn, void* argument, int stack_bytes) {

@@ -20,11 +20,6 @@ struct ThreadExtra : scheduler::ThreadListener {
 };
 
 namespace {
-Pe& cth_pe() {
-  Pe* pe = Pe::current();
-  return pe ? *pe : require_pe("a Cth call");
-}
-
 // Of a thread that has one; null else.
 ThreadExtra* thread_extra(Pe& pe, CthThread t) {
   if (!pe.converse || pe.converse->thread_extras.empty()) [[likely]]

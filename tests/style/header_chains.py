@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Which headers one file can show to compile alone, so that few files show it of all.
 
-Usage: header_chains.py ROOT [--first FIRST] HEADER...  Prints a line for each file: the headers that it is to include, in that
+Usage: header_chains.py ROOT [--first FIRST] [--begun-in SOURCE]... HEADER...  Prints a line for each file: the headers that it is to include, in that
 order, separated by blanks. Each header includes the one before it, directly or by others, so that having it there first adds nothing
 that the header would not have without it: what it leans on is its own includes', or theirs, of which another line shows the
 same. The lines are as few as can be (a least cover of the headers by chains, by matching). A line whose headers include FIRST
-begins with FIRST, which can be compiled once for all of these.
+begins with FIRST, which can be compiled once for all of these. A SOURCE is compiled anyway, with no header of the tree before
+it: what it begins with, what that begins with, and so on is shown by it, and in no line. Nor is a header that includes one of the
+others and has nothing else.
 """
 import argparse
 import re
@@ -15,15 +17,33 @@ from pathlib import Path
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
 
 
+def in_tree(root: Path, includer: Path, name: str) -> Path | None:
+    return next(((folder / name).resolve() for folder in (includer.parent, root, root / "include") if (folder / name).is_file()), None)
+
+
 def includes_of(root: Path, header: Path) -> list[Path]:
     """Those that lie in the tree."""
-    found = []
-    for name in INCLUDE.findall(header.read_text(encoding="utf-8", errors="replace")):
-        for folder in (header.parent, root, root / "include"):
-            if (folder / name).is_file():
-                found.append((folder / name).resolve())
-                break
-    return found
+    names = INCLUDE.findall(header.read_text(encoding="utf-8", errors="replace"))
+    return [found for found in (in_tree(root, header, name) for name in names) if found]
+
+
+def begun_in(root: Path, source: Path) -> list[Path]:
+    """The header of the tree that the source begins with, the one that this begins with, and so on."""
+    text = source.read_text(encoding="utf-8", errors="replace")
+    for include in INCLUDE.finditer(text):
+        found = in_tree(root, source, include[1])
+        if found:
+            leans = re.search(r"^\s*#\s*(if|define)", text[:include.start()], re.MULTILINE)
+            return [] if leans else [found, *begun_in(root, found)]
+    return []
+
+
+def other_name_of(root: Path, header: Path) -> Path | None:
+    """The header that this one includes and has nothing beside."""
+    lines = [line for line in header.read_text(encoding="utf-8", errors="replace").splitlines()
+             if line.strip() and not re.match(r"//|#pragma once", line)]
+    include = INCLUDE.match(lines[0]) if len(lines) == 1 else None
+    return in_tree(root, header, include[1]) if include else None
 
 
 class Tree:
@@ -70,11 +90,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("root", type=lambda name: Path(name).resolve())
     parser.add_argument("--first", type=lambda name: Path(name).resolve())
+    parser.add_argument("--begun-in", type=lambda name: Path(name).resolve(), action="append", default=[])
     parser.add_argument("headers", nargs="+", type=lambda name: Path(name).resolve())
     options = parser.parse_args()
     sys.setrecursionlimit(10000)
     tree = Tree(options.root)
-    for line in chains(tree, options.headers):
+    shown = {header for source in options.begun_in for header in begun_in(options.root, source)}
+    shown |= {header for header in options.headers if other_name_of(options.root, header) in options.headers}
+    for line in chains(tree, [header for header in options.headers if header not in shown]):
         # What does not include FIRST is shown without it.
         behind = [header for header in line if options.first == header or options.first in tree.reaches(header)]
         before = line[:len(line) - len(behind)]

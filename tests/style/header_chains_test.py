@@ -9,13 +9,21 @@ from pathlib import Path
 SCRIPT = Path(__file__).resolve().parent / "header_chains.py"
 
 
-def lines_of(tree: dict[str, list[str]], first: str = "") -> list[list[str]]:
+def lines_of(tree: dict[str, list[str]], first: str = "", sources: dict[str, str] | None = None,
+             headers: dict[str, str] | None = None) -> list[list[str]]:
+    """A header of the tree includes others and declares something, unless `headers` has its text; sources are what it begins in."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder).resolve()
         for name, includes in tree.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text("".join(f'#include "{other}"\n' for other in includes), encoding="utf-8")
+            (root / name).write_text("// What it has.\n" + "".join(f'#include "{other}"\n' for other in includes) + "int i;\n",
+                                     encoding="utf-8")
+        for name, text in (headers or {}).items():
+            (root / name).write_text(text, encoding="utf-8")
         before = ["--first", root / first] if first else []
+        for name, text in (sources or {}).items():
+            (root / name).write_text(text, encoding="utf-8")
+            before += ["--begun-in", root / name]
         done = subprocess.run([sys.executable, SCRIPT, root, *before, *(root / name for name in tree)], capture_output=True,
                               text=True, check=True)
         return [[str(Path(word).relative_to(root)) for word in line.split()] for line in done.stdout.splitlines()]
@@ -44,6 +52,21 @@ class Chains(unittest.TestCase):
     def test_lines_are_as_few_as_can_be(self):
         # Taken as they come, a.h would be before c.h, and b.h alone.
         self.assertEqual(len(lines_of({"a.h": [], "b.h": [], "c.h": ["a.h", "b.h"], "d.h": ["a.h"]})), 2)
+
+    def test_what_a_source_begins_with_needs_no_line(self):
+        tree = {"a.h": [], "b.h": ["a.h", "c.h"], "c.h": [], "d.h": []}
+        lines = lines_of(tree, sources={"b.cpp": '#include <vector>\n#include "b.h"\n#include "d.h"\n'})
+        self.assertEqual(sorted(lines), [["c.h"], ["d.h"]])
+
+    def test_a_source_shows_nothing_of_what_it_sets_or_asks_something_before(self):
+        for before in ("#define WIDE\n", "#ifdef WIDE\n"):
+            self.assertEqual(lines_of({"a.h": []}, sources={"a.cpp": f'{before}#include "a.h"\n'}), [["a.h"]])
+
+    def test_another_name_of_a_header_needs_no_line(self):
+        text = '// The same.\n#pragma once\n\n#include "a.h"\n'
+        self.assertEqual(lines_of({"a.h": [], "b.h": []}, headers={"b.h": text}), [["a.h"]])
+        for more in ("int i;\n", '#include "c.h"\n', "#define B\n"):
+            self.assertIn("b.h", sum(lines_of({"a.h": [], "b.h": [], "c.h": []}, headers={"b.h": text + more}), []))
 
 
 if __name__ == "__main__":
