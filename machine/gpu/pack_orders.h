@@ -12,7 +12,8 @@ struct alignas(16) PackUnit16 {
 };
 
 struct PackRow {
-  Word count, stride;  ///< bytes
+  Word stride;  ///< bytes
+  unsigned count;
 };
 /// Of a list of blocks, in the order of the message. A piece ends there where the next one begins; one more stands
 /// behind the last.
@@ -24,13 +25,13 @@ struct PackOrders {
   static constexpr unsigned kMostRows = 3;
   Word scattered, packed;  ///< addresses; whole multiples of a unit, as all lengths and strides are
   Word pieces;             ///< address of the list; 0: the rows say where the blocks are
-  Word count;              ///< units in all; of a list, pieces
-  Word block;              ///< units
+  unsigned count;          ///< units in all; of a list, pieces
+  unsigned block;          ///< units
   PackRow row[kMostRows];  ///< the innermost first
   unsigned rows;
-  unsigned lanes;    ///< of a list: so many threads share a piece
-  unsigned unit;     ///< bytes: 1, 2, 4, 8 or 16
-  unsigned unpacks;  ///< 0: from the blocks to the message
+  unsigned lanes_log2;  ///< of a list: so many threads share a piece
+  unsigned unit;        ///< bytes: 1, 2, 4, 8 or 16
+  unsigned unpacks;     ///< 0: from the blocks to the message
 };
 
 }  // namespace periapt::gpu

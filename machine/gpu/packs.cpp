@@ -13,9 +13,10 @@ namespace periapt::gpu {
 namespace {
 
 constexpr unsigned kPackThreads = 256, kMostPackBlocks = 4096;
-constexpr std::uint64_t kUnitsOfThread = 4;  // pack_rows()
+constexpr std::uint64_t kUnitsOfThread = 4;        // pack_rows()
+constexpr std::uint64_t kMostUnits = 0xFFFF'FFFF;  // that the kernel numbers
 constexpr std::uint64_t kLargestPiece = 4096;
-constexpr unsigned kMostLanes = 32;
+constexpr std::uint64_t kMostLanes = 32;
 constexpr std::size_t kMostLists = 8;
 constexpr std::uint64_t kMostPitch = (std::uint64_t{1} << 31) - 1;  // of copies by rows, for both vendors
 static_assert(Layout::kMostRows == PackOrders::kMostRows);
@@ -37,7 +38,7 @@ struct Packer::List {
   const int gpu;
   std::vector<PackPiece> pieces;  ///< what they are copied from, as long as a stream may do it
   std::byte* at = nullptr;
-  unsigned lanes = 1;
+  unsigned lanes_log2 = 0;
 
   List(Driver& of, int on) : driver(of), gpu(on) {}
   List(const List&) = delete;
@@ -45,7 +46,7 @@ struct Packer::List {
     if (at == nullptr) return;
     if (const Status freed = driver.free(gpu, Kind::device, at); !freed) log::detail(freed.message());
   }
-  Word count() const { return pieces.size() - 1; }
+  unsigned count() const { return static_cast<unsigned>(pieces.size() - 1); }
 };
 
 // Until the process ends: static destructors run when the driver may be gone.
@@ -103,32 +104,32 @@ Result<std::shared_ptr<const void>> Packer::begin(Way way, const std::shared_ptr
     return Status::failure("a layout that ends " + std::to_string(layout->extent) +
                            " bytes after its address, in an allocation that ends " +
                            std::to_string(found->begin + found->size - address) + " bytes after it");
-  if (!touches(*found) || !touches(packed, layout->bytes)) {
-    const Status copied = copy(way, *layout, scattered, packed);
-    return copied ? Result<std::shared_ptr<const void>>(std::shared_ptr<const void>()) : copied;
-  }
-  std::shared_ptr<const List> list;
   PackOrders orders{};
   orders.scattered = word_of(scattered) + (layout->is_list() ? 0 : layout->first);
   orders.packed = word_of(packed);
   orders.unit = 1U << std::countr_zero(layout->multiples | orders.scattered | orders.packed | 16U);
   orders.unpacks = way == Way::unpack;
-  Word items = 0;
+  const std::uint64_t units = layout->bytes / orders.unit;
+  if (units > kMostUnits || !touches(*found) || !touches(packed, layout->bytes)) {
+    const Status copied = copy(way, *layout, scattered, packed);
+    return copied ? Result<std::shared_ptr<const void>>(std::shared_ptr<const void>()) : copied;
+  }
+  std::shared_ptr<const List> list;
+  Word items = units / kUnitsOfThread;
   if (layout->is_list()) {
     Result<std::shared_ptr<const List>> known = list_of(way, layout);
     if (!known) return known.status();
     list = *known;
     orders.pieces = word_of(list->at);
     orders.count = list->count();
-    orders.lanes = list->lanes;
-    items = orders.count * orders.lanes;
+    orders.lanes_log2 = list->lanes_log2;
+    items = Word{orders.count} << orders.lanes_log2;
   } else {
-    orders.count = layout->bytes / orders.unit;
-    orders.block = layout->block / orders.unit;
+    orders.count = static_cast<unsigned>(units);
+    orders.block = static_cast<unsigned>(layout->block / orders.unit);
     orders.rows = static_cast<unsigned>(layout->rows.size());
     for (std::size_t i = 0; i < layout->rows.size(); ++i)
-      orders.row[i] = {layout->rows[i].count, layout->rows[i].stride};
-    items = orders.count / kUnitsOfThread;
+      orders.row[i] = {layout->rows[i].stride, static_cast<unsigned>(layout->rows[i].count)};
   }
   void* arguments[] = {&orders};
   const auto blocks = std::clamp<std::uint64_t>((items + kPackThreads - 1) / kPackThreads, 1, kMostPackBlocks);
@@ -153,8 +154,8 @@ Result<std::shared_ptr<const Packer::List>> Packer::list_of(Way way, const std::
       list->pieces.push_back({block.offset + done, packed + done});
     packed += block.bytes;
   }
-  const std::uint64_t units = std::max<std::uint64_t>(packed / list->pieces.size() / 16, 1);
-  list->lanes = static_cast<unsigned>(std::min<std::uint64_t>(std::bit_ceil(units), kMostLanes));
+  const std::uint64_t lanes = std::clamp<std::uint64_t>(packed / list->pieces.size() / 16, 1, kMostLanes);
+  list->lanes_log2 = static_cast<unsigned>(std::bit_width(lanes - 1));
   list->pieces.push_back({0, packed});
   const std::uint64_t bytes = list->pieces.size() * sizeof(PackPiece);
   const Result<std::byte*> made = driver_.allocate(stream.gpu, Kind::device, bytes);
