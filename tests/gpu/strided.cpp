@@ -11,6 +11,7 @@
 
 #include "machine/gpu/packs.h"
 #include "runtime/pup/pup.h"
+#include "tests/host/amount.h"
 #include "tests/zero-copy/device_memory.h"
 
 struct Case {
@@ -36,7 +37,7 @@ using Numbers = CkDeviceLayout::Numbers;
 constexpr int cell_count = 5;
 constexpr int elements = 240;  // of each shape but those in which there is nothing
 constexpr int shapes = 9, shapes_in = 8, nothing = 9, nothing_too = 10;
-constexpr int large = 700;  // ints
+constexpr int large = periapt::tests::amount(700);  // ints
 
 // Where the elements of a layout are, found without it.
 struct Shape {
