@@ -106,6 +106,9 @@ class DriverOver final : public Driver {
     if (bytes == 0) return {};
     return done(at(stream.gpu, [&] { return calls_.copy(to, from, bytes, stream.native); }), stream.gpu);
   }
+  Status copy_rows(Stream stream, const CopiedRows& rows) override {
+    return done(at(stream.gpu, [&] { return calls_.copy_rows(rows, stream.native); }), stream.gpu);
+  }
   Status wait_for(Stream stream, Event event) override {
     return done(at(stream.gpu, [&] { return calls_.wait_for(stream.native, event.native); }), stream.gpu);
   }

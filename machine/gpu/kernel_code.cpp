@@ -8,6 +8,8 @@ extern const unsigned char board[], kernel[], cuda_source[], hip_source[], cuda_
 extern const unsigned long cuda_image_size, hip_image_size;
 extern const unsigned char fold_orders[], fold_kernel[], fold_source[], cuda_fold_image[], hip_fold_image[];
 extern const unsigned long cuda_fold_image_size, hip_fold_image_size;
+extern const unsigned char pack_orders[], pack_kernel[], pack_source[], cuda_pack_image[], hip_pack_image[];
+extern const unsigned long cuda_pack_image_size, hip_pack_image_size;
 }  // namespace embedded
 
 namespace {
@@ -33,6 +35,16 @@ KernelCode fold_code(std::string_view vendor) {
   code.source = {"fold.cu", text(embedded::fold_source)};
   code.headers = {{"machine/gpu/fold_orders.h", text(embedded::fold_orders)},
                   {"machine/gpu/fold_kernel.inc", text(embedded::fold_kernel)}};
+  return code;
+}
+
+KernelCode pack_code(std::string_view vendor) {
+  KernelCode code;
+  code.image = vendor == "cuda" ? std::span(embedded::cuda_pack_image, embedded::cuda_pack_image_size)
+                                : std::span(embedded::hip_pack_image, embedded::hip_pack_image_size);
+  code.source = {"pack.cu", text(embedded::pack_source)};
+  code.headers = {{"machine/gpu/pack_orders.h", text(embedded::pack_orders)},
+                  {"machine/gpu/pack_kernel.inc", text(embedded::pack_kernel)}};
   return code;
 }
 

@@ -7,8 +7,9 @@
 
 namespace periapt::gpu {
 
-inline constexpr const char *kCourierName = "periapt_courier", *kFoldName = "periapt_fold";
+inline constexpr const char *kCourierName = "periapt_courier", *kFoldName = "periapt_fold", *kPackName = "periapt_pack";
 KernelCode courier_code(std::string_view vendor);
 KernelCode fold_code(std::string_view vendor);
+KernelCode pack_code(std::string_view vendor);
 
 }  // namespace periapt::gpu

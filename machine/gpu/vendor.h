@@ -78,6 +78,15 @@ struct Kernel {
   void* native = nullptr;
   int gpu = -1;
 };
+/// Rows of bytes that lie at strides on both sides; a stride is not less than a row.
+struct CopiedRows {
+  void* to;
+  std::uint64_t to_stride;
+  const void* from;
+  std::uint64_t from_stride;
+  std::uint64_t bytes;  ///< of a row
+  std::uint64_t rows;
+};
 /// Names memory of this process to another one of the host.
 using IpcHandle = std::array<std::byte, 64>;
 
@@ -109,6 +118,8 @@ class Driver {
   /// Behind what the stream has to do. Both addresses may be of any GPU or of pinned memory; of pageable memory too,
   /// but then the call may wait.
   virtual Status copy(Stream stream, void* to, const void* from, std::uint64_t bytes) = 0;
+  /// The same of many rows by one copy, which writes nothing between them. Strides are less than 2 GiB.
+  virtual Status copy_rows(Stream stream, const CopiedRows& rows) = 0;
   /// What is given to the stream after this begins when the event is reached.
   virtual Status wait_for(Stream stream, Event event) = 0;
   /// Has it nothing to do? Of a default stream, the thread's (`gpu`: where the thread has none): nor any that it waits

@@ -257,10 +257,14 @@ void OneSided::when_reached(int pe, void* stream, ucx::Place memory, Transfer& t
 // ---- on this host
 
 // False: it cannot be mapped here, or nothing says how.
+Result<ucx::Mapping> OneSided::map(int pe, std::span<const std::byte> described, std::uint64_t address,
+                                   std::uint64_t bytes, ucx::Place local) {
+  if (described.empty() || config_.simulated) return Status::failure("it is not described, or takes virtual time");
+  return devices_.map(of_process(pe), described, address, bytes, local);
+}
 bool OneSided::copy_mapped(Transfer& transfer) {
-  if (transfer.described.empty() || config_.simulated) return false;
-  Result<ucx::Mapping> mapped = devices_.map(of_process(transfer.pe_), transfer.described, transfer.remote_,
-                                             transfer.size_, {transfer.local_, transfer.kind_});
+  Result<ucx::Mapping> mapped =
+      map(transfer.pe_, transfer.described, transfer.remote_, transfer.size_, {transfer.local_, transfer.kind_});
   if (!mapped) return false;
   transfer.mapping_ = std::move(mapped->at);
   copy_on_device(transfer, {transfer.mapping_.get(), mapped->kind});

@@ -115,6 +115,11 @@ class OneSided {
   /// Empty: there is nothing to say.
   std::vector<std::byte> describe(int pe, ucx::Place memory);
 
+  /// Where memory of another process of this host, of which it has said what describe() says there, can be read here by
+  /// what works on `local`. A failure: it cannot be mapped, or the machine is simulated; then get() brings it.
+  Result<ucx::Mapping> map(int pe, std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes,
+                           ucx::Place local);
+
   // ---- transfers; from the thread of `pe`, one of this process, to which the event comes. The local memory is lent
   // until then; so is the remote one, though nothing stops it from being freed.
 

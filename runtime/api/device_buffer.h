@@ -5,12 +5,14 @@
 // has been given so far. Where it arrives, the post entry method sets the pointer to where the elements are to go, and
 // may name a stream too: nothing is written there before that stream has done what it has been given. The entry runs,
 // and the sender's callback is sent, when the elements are there. Either memory may be of any kind, the host's too; a
-// stream belongs to the GPU of the memory that it is named with.
+// stream belongs to the GPU of the memory that it is named with. Elements that do not lie in one piece:
+// device_layout.h.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 #include "runtime/api/callback.h"
+#include "runtime/api/device_layout.h"
 #include "runtime/api/zero_copy.h"
 
 struct CUstream_st;   // cudaStream_t points to it
@@ -56,23 +58,33 @@ class CkDeviceBuffer {
       : ptr(ptr), cnt(cnt), cuda_stream(stream) {}
   explicit CkDeviceBuffer(const void* ptr, std::size_t cnt, const CkCallback& cb, periapt::DeviceStream stream = {})
       : ptr(ptr), cnt(cnt), cb(cb), cuda_stream(stream) {}
+  explicit CkDeviceBuffer(const void* ptr, const CkDeviceLayout& layout, periapt::DeviceStream stream = {})
+      : ptr(ptr), cuda_stream(stream), layout(layout) {}
+  explicit CkDeviceBuffer(const void* ptr, const CkDeviceLayout& layout, const CkCallback& cb,
+                          periapt::DeviceStream stream = {})
+      : ptr(ptr), cb(cb), cuda_stream(stream), layout(layout) {}
 
   // Means something in the process of the memory only.
   void pup(PUP::er& p) {
     p(reinterpret_cast<char*>(&ptr), sizeof ptr);
     p | cnt;
     p | cb;
+    layout.pup(p);
   }
 
   const void* ptr = nullptr;
   std::size_t cnt = 0;                             // bytes; of an argument, the .ci file says how many there are
   CkCallback cb = CkCallback(CkCallback::ignore);  // without a message, when the elements have been read
   periapt::DeviceStream cuda_stream;
+  CkDeviceLayout layout;  // of an argument's elements: as many as the .ci file says
 };
 
 // What a post entry method is given for each nocopydevice parameter.
 struct CkDeviceBufferPost {
   periapt::DeviceStream cuda_stream;
+  // Where the elements are to go, from the pointer on: as many as were sent and as the parameter has, none of them
+  // twice.
+  CkDeviceLayout layout;
 };
 
 enum class CkDeviceStatus : char { incomplete, complete };

@@ -78,6 +78,7 @@ template <class T, class N>
 void assigned(CkNcpyBufferPost& post, T* buffer, N count, const CkDeviceBufferPost& device) {
   assigned(post, buffer, count);
   post.stream = device.cuda_stream.native();
+  post.layout = device.layout;
 }
 
 }  // namespace periapt

@@ -16,6 +16,7 @@
 
 #include "machine/layer/memory_key.h"
 #include "runtime/api/callback.h"
+#include "runtime/api/device_layout.h"
 
 // When the memory is made known to the machine, so that other processes can reach it.
 constexpr unsigned short CK_BUFFER_UNREG = 0;   // when it is needed: costs a message then
@@ -115,6 +116,7 @@ struct CkNcpyBufferPost {
   periapt::zero_copy::PostedCall* call = nullptr;
   void* assigned = nullptr;  // by a post entry method that sets the pointer itself
   void* stream = nullptr;    // of a nocopydevice array: what works on that memory
+  CkDeviceLayout layout;     // and where in that memory the elements are to go
   std::size_t assigned_bytes = 0;
 };
 

@@ -33,6 +33,7 @@ class Watchdog;
 namespace zero_copy {
 class Posts;
 struct DeviceSums;
+struct Packers;
 }  // namespace zero_copy
 namespace checkpoint {
 class Checkpoints;
@@ -217,6 +218,8 @@ class PeObjects {
   std::shared_ptr<zero_copy::Posts> posts;
   // Contributions in memory of GPUs, and their sums (runtime/zero_copy); null as long as there are none.
   std::shared_ptr<zero_copy::DeviceSums> device_sums;
+  // What packs arrays in strided memory (runtime/zero_copy); null as long as there are none.
+  std::shared_ptr<zero_copy::Packers> packers;
 
  private:
   GroupRecord* find_group_slow(int index);

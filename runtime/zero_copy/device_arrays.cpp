@@ -1,7 +1,8 @@
 // Sending nocopydevice arrays, and CkDevicePersistent. See device_buffer.h.
 //
 // A call with such arrays is held back until their streams have done what they were given before it: then the elements
-// may be read. One for a collection takes them along, copied into its message.
+// may be read. One for a collection takes them along, copied into its message. Those in strided memory are packed first
+// (packing.h): the receiver gets to see one piece.
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "runtime/api/device_marshal.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/scheduler/process.h"
+#include "runtime/zero_copy/packing.h"
 #include "runtime/zero_copy/zero_copy_parts.h"
 
 namespace periapt::zero_copy {
@@ -25,12 +27,28 @@ void device_failed(const std::string& entry, const Status& status) {
 
 namespace {
 
+struct HeldCall;
+
+// An array that has been packed; of a call to one receiver it stays until that has read it.
+struct PackedArray : Packing {
+  HeldCall* call = nullptr;
+  std::size_t number = 0;  // of the array
+};
+
+// A callback: it has been read.
+void on_packed_read(void* packed, void* message) {
+  CkFreeMsg(message);
+  const std::unique_ptr<PackedArray> read(static_cast<PackedArray*>(packed));
+  give_room(*Pe::current(), read->room);
+}
+
 // A call that is held back.
 struct HeldCall {
   struct Array : machine::Transfer {
     HeldCall* call;
     DeviceArray what;
     ucx::MemoryKind kind;
+    std::unique_ptr<PackedArray> packed;  // one in strided memory
   };
 
   Pe& pe;
@@ -44,6 +62,8 @@ struct HeldCall {
 
   void hold(Array& array);
   void reached(Array& array);
+  void pack(Array& array);
+  void leave(Array& array, const void* at, const CkCallback& read);
   void one_less();
   std::string caller_in_words() const { return "a call in " + (caller < 0 ? "a function" : name_of(caller)); }
 };
@@ -63,11 +83,44 @@ void HeldCall::hold(Array& array) {
 
 void HeldCall::reached(Array& array) {
   const DeviceArray& what = array.what;
+  if (what.buffer.layout.is_contiguous() || what.bytes == 0)
+    leave(array, what.buffer.ptr, CkCallback(CkCallback::ignore));
+  else
+    pack(array);
+}
+
+void HeldCall::pack(Array& array) {
+  const DeviceArray& what = array.what;
+  array.packed = std::make_unique<PackedArray>();
+  PackedArray& packed = *array.packed;
+  packed.call = this;
+  packed.number = static_cast<std::size_t>(&array - arrays.get());
+  packed.layout = what.buffer.layout.get();
+  packed.scattered = place_of(what.buffer.ptr, array.kind);
+  packed.done = [](machine::Transfer& transfer, const Status& status) {
+    auto& packed = static_cast<PackedArray&>(transfer);
+    HeldCall& call = *packed.call;
+    Array& array = call.arrays[packed.number];
+    if (!status) device_failed(call.caller_in_words(), status);
+    if (call.where != Where::at_sender) return call.leave(array, packed.room.at, CkCallback(CkCallback::ignore));
+    // The program's memory has been read; what is read from here on is the room.
+    if (wants_to_know(array.what.buffer.cb)) array.what.buffer.cb.send();
+    array.what.buffer.cb = CkCallback(CkCallback::ignore);
+    PackedArray* const stays = array.packed.release();
+    call.leave(array, stays->room.at, CkCallback(on_packed_read, stays));
+  };
+  Status begun = take_room(pe, packed);
+  if (begun) begun = begin(pe, gpu::Packer::Way::pack, packed, packed.room.at);
+  if (!begun) device_failed(caller_in_words(), begun);
+}
+
+// `read`: sent when they have been read where they are, besides the program's.
+void HeldCall::leave(Array& array, const void* at, const CkCallback& read) {
+  const DeviceArray& what = array.what;
   char* const place = message + what.offset;
   if (where == Where::at_sender) {
     DeviceSource source;
-    source.buffer =
-        CkNcpyBuffer::to_send(what.buffer.ptr, CkCallback(CkCallback::ignore), CK_BUFFER_UNREG, CK_BUFFER_DEREG);
+    source.buffer = CkNcpyBuffer::to_send(at, read, CK_BUFFER_UNREG, CK_BUFFER_DEREG);
     source.buffer.cnt = what.bytes;
     source.cb = what.buffer.cb;
     if (leaves_process) source.description = register_device(pe, source.buffer);
@@ -75,7 +128,7 @@ void HeldCall::reached(Array& array) {
     return one_less();
   }
   if (array.kind == ucx::MemoryKind::host) {
-    if (what.bytes) std::memcpy(place, what.buffer.ptr, what.bytes);
+    if (what.bytes) std::memcpy(place, at, what.bytes);
     return one_less();
   }
   array.done = [](machine::Transfer& transfer, const Status& status) {
@@ -83,7 +136,7 @@ void HeldCall::reached(Array& array) {
     if (!status) device_failed(call.caller_in_words(), status);
     call.one_less();
   };
-  pe.copy(place_of(place, ucx::MemoryKind::host), place_of(what.buffer.ptr, array.kind), what.bytes, array);
+  pe.copy(place_of(place, ucx::MemoryKind::host), place_of(at, kind_of(pe, at, what.bytes)), what.bytes, array);
 }
 
 void HeldCall::one_less() {
@@ -92,8 +145,10 @@ void HeldCall::one_less() {
   send();
   pe.end_pending();
   if (where == Where::at_sender) return;
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < count; ++i) {
+    if (arrays[i].packed) give_room(pe, arrays[i].packed->room);
     if (wants_to_know(arrays[i].what.buffer.cb)) arrays[i].what.buffer.cb.send();
+  }
 }
 
 }  // namespace
@@ -111,6 +166,8 @@ void send_when_reached(void* message, const DeviceArray* arrays, std::size_t cou
                             count,
                             count,
                             pe.running ? static_cast<int>(pe.running->entry) : -1};
+  for (std::size_t i = 0; i < count; ++i)
+    demand_as_many(arrays[i].buffer.layout, arrays[i].bytes, "an array", call->caller_in_words());
   pe.begin_pending();  // until it has been sent
   for (std::size_t i = 0; i < count; ++i) {
     call->arrays[i].call = call;

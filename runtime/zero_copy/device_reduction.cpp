@@ -520,6 +520,9 @@ DeviceContribution::DeviceContribution(std::size_t size, const CkDeviceBuffer& b
     refuse(": " + std::to_string(size) + " bytes are not a whole number of items of " +
                std::to_string(bytes_of_item(with)) + " bytes",
            "", "Give it bytes, not items: n * sizeof(x[0])");
+  if (!buffer.layout.is_contiguous())
+    refuse(" with a layout", "contributions lie in one piece",
+           "pack them by a kernel of the program's, or send them by an entry with a nocopydevice array");
   Sum& sum = make_sum(here, with, size);
   sum.place.at = static_cast<std::byte*>(const_cast<void*>(buffer.ptr));
   sum.place.kind = kind_of(here, buffer.ptr, size);

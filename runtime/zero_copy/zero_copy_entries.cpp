@@ -12,11 +12,13 @@
 #include <algorithm>
 #include <deque>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "base/fatal.h"
 #include "runtime/objects/node_groups.h"
 #include "runtime/scheduler/process.h"
+#include "runtime/zero_copy/packing.h"
 #include "runtime/zero_copy/zero_copy_parts.h"
 
 namespace periapt::zero_copy {
@@ -244,13 +246,14 @@ class PostedCall {
 
   // The same of an array that may come from or go to the memory of a GPU: behind what its stream has to do.
   void move_to_device(Array& array, const CkNcpyBufferPost& post) {
+    if (!post.layout.is_contiguous()) demand_room(array, post);
     array.local = post.assigned;
     array.size = std::min(array.size, post.assigned_bytes);
     array.local_kind = kind_of(objects_.pe, array.local, array.size);
+    if (array.size != 0) array.device->layout = post.layout.get();
     array.ended = [](Pe& pe, Access& access) {
       auto& array = static_cast<Array&>(access);
-      release(pe, array.remote);
-      if (wants_to_know(array.device->cb)) array.device->cb.send();
+      has_arrived(pe, array);
       array.call->one_less();
     };
     objects_.pe.begin_pending();
@@ -282,22 +285,41 @@ class PostedCall {
   }
 
  private:
-  // What an array of a GPU's needs beside; and its waiting for a stream, then for a copy from the message.
-  struct Device : machine::Transfer {
+  // What an array of a GPU's needs beside; and its waiting for a stream, then for a copy from the message, or for its
+  // elements to be unpacked, of one that goes to strided memory.
+  struct Device : Packing {
     Array* array = nullptr;
     CkCallback cb = CkCallback(CkCallback::ignore);  // the sender's
     DeviceDescription description;
+    std::shared_ptr<std::byte> mapping;  // of another process's memory that they are unpacked from
   };
   struct Array : Access {
     PostedCall* call = nullptr;
     const char* here = nullptr;  // the elements, if they came with the message
     bool matched = false;
     std::unique_ptr<Device> device;
+    std::byte* in_message() const { return reinterpret_cast<std::byte*>(const_cast<char*>(here)); }
     ucx::Place place() const { return {static_cast<std::byte*>(local), local_kind}; }
   };
 
+  void demand_room(const Array& array, const CkNcpyBufferPost& post) const {
+    demand_as_many(post.layout, post.assigned_bytes, "a post entry method gives an array", name_of(ep_));
+    demand_as_many(post.layout, array.size, "a call brings an array", name_of(ep_));
+    if (post.layout.get()->overlaps)
+      fatal("a post entry method gives an array a layout whose blocks lie on one another", name_of(ep_),
+            "some bytes would be written twice, in no order",
+            "give it blocks that do not: a stride of at least the length");
+  }
+
+  // The elements at their sender have been read.
+  static void has_arrived(Pe& pe, Array& array) {
+    release(pe, array.remote);
+    if (wants_to_know(array.device->cb)) array.device->cb.send();
+  }
+
   void stream_reached(Array& array, const Status& status) {
     if (!status) device_failed(name_of(ep_), status);
+    if (array.device->layout) return bring_to_unpack(array);
     if (!array.here) return static_cast<void>(begin(objects_.pe, array));
     if (array.local_kind == ucx::MemoryKind::host) {
       if (array.size) std::memcpy(array.local, array.here, array.size);
@@ -310,8 +332,76 @@ class PostedCall {
       if (!status) device_failed(name_of(call.ep_), status);
       call.one_less();
     };
-    auto* const here = reinterpret_cast<std::byte*>(const_cast<char*>(array.here));
-    objects_.pe.copy(array.place(), {here}, array.size, *array.device);
+    objects_.pe.copy(array.place(), {array.in_message()}, array.size, *array.device);
+  }
+
+  // ---- to strided memory: unpacked where they are if that can be read there, else brought into one piece before
+
+  void bring_to_unpack(Array& array) {
+    Device& device = *array.device;
+    Pe& pe = objects_.pe;
+    device.scattered = array.place();
+    const bool of_host = array.local_kind == ucx::MemoryKind::host;
+    if (array.here && of_host) return unpack(array, array.in_message());
+    if (!array.here && !of_host)
+      if (std::byte* const there = readable(array)) return unpack(array, there);
+    if (const Status taken = take_room(pe, device); !taken) device_failed(name_of(ep_), taken);
+    array.local = device.room.at;
+    if (!array.here) {
+      array.ended = [](Pe& pe, Access& access) {
+        auto& array = static_cast<Array&>(access);
+        has_arrived(pe, array);
+        array.call->unpack(array, array.device->room.at);
+      };
+      return static_cast<void>(begin(pe, array));
+    }
+    pe.begin_pending();
+    device.done = [](machine::Transfer& transfer, const Status& status) {
+      Array& array = *static_cast<Device&>(transfer).array;
+      array.call->objects_.pe.end_pending();
+      if (!status) device_failed(name_of(array.call->ep_), status);
+      array.call->unpack(array, array.device->room.at);
+    };
+    pe.copy({device.room.at, kind_of(pe, device.room.at, array.size)}, {array.in_message()}, array.size, device);
+  }
+
+  // The elements at their sender, where the GPU that they go to reads them; nullptr: it does not.
+  std::byte* readable(Array& array) {
+    Device& device = *array.device;
+    Pe& pe = objects_.pe;
+    auto* there = static_cast<std::byte*>(array.remote.ptr);
+    if (pe.process.process_of(array.remote.pe) != pe.process.rank()) {
+      const auto described = std::as_bytes(std::span(device.description.bytes)).first(device.description.length);
+      Result<ucx::Mapping> mapped = pe.process.layer().one_sided().map(
+          pe.index, described, reinterpret_cast<std::uintptr_t>(array.remote.ptr), array.size, device.scattered);
+      if (!mapped) return nullptr;
+      device.mapping = std::move(mapped->at);
+      there = device.mapping.get();
+    }
+    if (reads(pe, device, there, device.mapping != nullptr)) return there;
+    device.mapping = nullptr;
+    return nullptr;
+  }
+
+  void unpack(Array& array, std::byte* packed) {
+    Device& device = *array.device;
+    Pe& pe = objects_.pe;
+    pe.begin_pending();
+    device.done = [](machine::Transfer& transfer, const Status& status) {
+      auto& device = static_cast<Device&>(transfer);
+      Array& array = *device.array;
+      PostedCall& call = *array.call;
+      Pe& pe = call.objects_.pe;
+      pe.end_pending();
+      if (!status) device_failed(name_of(call.ep_), status);
+      if (!array.here && !device.room.at) has_arrived(pe, array);
+      give_room(pe, device.room);
+      device.mapping = nullptr;
+      array.local = device.scattered.at;
+      call.one_less();
+    };
+    const Status begun = zero_copy::begin(pe, gpu::Packer::Way::unpack, device, packed);
+    if (!begun) device_failed(name_of(ep_), begun);
   }
 
   void one_less() {

@@ -3,6 +3,8 @@
 #include <cuda.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+
 #include "machine/gpu/cuda/declarations.h"
 #include "machine/gpu/driver_over.h"
 #include "tests/gpu/same_declaration.h"
@@ -23,6 +25,15 @@ static_assert(kDmaBufSupported == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED);
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING && kEventWithoutTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(kHostPortable == CU_MEMHOSTALLOC_PORTABLE && kManagedGlobal == CU_MEM_ATTACH_GLOBAL);
 static_assert(kIpcLazyPeers == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS && kMemoryTypeDevice == CU_MEMORYTYPE_DEVICE);
+static_assert(kMemoryTypeUnified == CU_MEMORYTYPE_UNIFIED);
+static_assert(offsetof(RowsOfMemory, from) == offsetof(CUDA_MEMCPY2D, srcDevice) &&
+              offsetof(RowsOfMemory, from_type) == offsetof(CUDA_MEMCPY2D, srcMemoryType) &&
+              offsetof(RowsOfMemory, from_pitch) == offsetof(CUDA_MEMCPY2D, srcPitch) &&
+              offsetof(RowsOfMemory, to) == offsetof(CUDA_MEMCPY2D, dstDevice) &&
+              offsetof(RowsOfMemory, to_type) == offsetof(CUDA_MEMCPY2D, dstMemoryType) &&
+              offsetof(RowsOfMemory, to_pitch) == offsetof(CUDA_MEMCPY2D, dstPitch) &&
+              offsetof(RowsOfMemory, row_bytes) == offsetof(CUDA_MEMCPY2D, WidthInBytes) &&
+              offsetof(RowsOfMemory, rows) == offsetof(CUDA_MEMCPY2D, Height));
 static_assert(kInvalidValue == CUDA_ERROR_INVALID_VALUE && kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY);
 static_assert(kNotReady == CUDA_ERROR_NOT_READY && kAlreadyReached == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
 constexpr bool is(Question question, int attribute) { return static_cast<int>(question) == attribute; }

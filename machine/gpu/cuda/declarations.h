@@ -27,9 +27,25 @@ struct MemoryHandle {
   char reserved[64];
 };
 using AllocationHandle = unsigned long long;
+struct OpaqueArray;
+struct RowsOfMemory {  ///< CUDA_MEMCPY2D
+  std::size_t from_x, from_y;
+  unsigned from_type;
+  const void* from_host;
+  Address from;
+  OpaqueArray* from_array;
+  std::size_t from_pitch;
+  std::size_t to_x, to_y;
+  unsigned to_type;
+  void* to_host;
+  Address to;
+  OpaqueArray* to_array;
+  std::size_t to_pitch;
+  std::size_t row_bytes, rows;
+};
 
 inline constexpr unsigned kStreamNonBlocking = 1, kHostPortable = 1, kManagedGlobal = 1, kIpcLazyPeers = 1,
-                          kMemoryTypeDevice = 2;
+                          kMemoryTypeDevice = 2, kMemoryTypeUnified = 4;
 inline constexpr int kMpsEnabled = 133, kDmaBufSupported = 124;  ///< of device_attribute()
 inline constexpr int kSyncMemops = 6;                            ///< of set_pointer_attribute()
 inline constexpr int kRangeAsDmaBuf = 1;
@@ -66,6 +82,7 @@ inline constexpr Result_ kNoContext = 201;
   X(retain_allocation, cuMemRetainAllocationHandle, (AllocationHandle*, void*))                                     \
   X(release_allocation, cuMemRelease, (AllocationHandle))                                                           \
   X(copy_async, cuMemcpyAsync, (Address, Address, std::size_t, NativeStream))                                       \
+  X(copy_rows_async, cuMemcpy2DAsync_v2, (const RowsOfMemory*, NativeStream))                                       \
   X(stream_create, cuStreamCreate, (NativeStream*, unsigned))                                                       \
   X(stream_create_at, cuStreamCreateWithPriority, (NativeStream*, unsigned, int))                                   \
   X(stream_priorities, cuCtxGetStreamPriorityRange, (int*, int*))                                                   \

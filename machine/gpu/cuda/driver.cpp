@@ -124,6 +124,17 @@ struct Calls {
   Answer copy(void* to, const void* from, std::uint64_t bytes, void* stream) {
     return {library.copy_async(of(to), of(from), bytes, stream_of(stream)), "cuMemcpyAsync"};
   }
+  Answer copy_rows(const CopiedRows& rows, void* stream) {
+    RowsOfMemory copied{};
+    copied.from_type = copied.to_type = kMemoryTypeUnified;
+    copied.from = of(rows.from);
+    copied.from_pitch = rows.from_stride;
+    copied.to = of(rows.to);
+    copied.to_pitch = rows.to_stride;
+    copied.row_bytes = rows.bytes;
+    copied.rows = rows.rows;
+    return {library.copy_rows_async(&copied, stream_of(stream)), "cuMemcpy2DAsync"};
+  }
   Answer wait_for(void* stream, void* event) {
     return {library.stream_wait(stream_of(stream), event_of(event), 0), "cuStreamWaitEvent"};
   }

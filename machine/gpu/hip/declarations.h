@@ -55,6 +55,8 @@ inline constexpr int kNewMemoryTypes = 60'000'000;
   X(retain_allocation, hipMemRetainAllocationHandle, (AllocationHandle*, void*))                                    \
   X(release_allocation, hipMemRelease, (AllocationHandle))                                                          \
   X(copy_async, hipMemcpyAsync, (void*, const void*, std::size_t, int, NativeStream))                               \
+  X(copy_rows_async, hipMemcpy2DAsync,                                                                              \
+    (void*, std::size_t, const void*, std::size_t, std::size_t, std::size_t, int, NativeStream))                    \
   X(stream_create, hipStreamCreateWithFlags, (NativeStream*, unsigned))                                             \
   X(stream_destroy, hipStreamDestroy, (NativeStream))                                                               \
   X(stream_finish, hipStreamSynchronize, (NativeStream))                                                            \

@@ -91,6 +91,11 @@ struct Calls {
   Answer copy(void* to, const void* from, std::uint64_t bytes, void* stream) {
     return {library.copy_async(to, from, bytes, kCopyDefault, stream_of(stream)), "hipMemcpyAsync"};
   }
+  Answer copy_rows(const CopiedRows& rows, void* stream) {
+    return {library.copy_rows_async(rows.to, rows.to_stride, rows.from, rows.from_stride, rows.bytes, rows.rows,
+                                    kCopyDefault, stream_of(stream)),
+            "hipMemcpy2DAsync"};
+  }
   Answer wait_for(void* stream, void* event) {
     return {library.stream_wait(stream_of(stream), event_of(event), 0), "hipStreamWaitEvent"};
   }

@@ -43,8 +43,9 @@ inline int priorities(int* lowest, int* highest) {
 struct Program {};
 inline int make_program(Program** made, const char* source, int headers, const char* const* texts,
                         const char* const* names) {
-  const bool is_known =
-      std::strstr(source, "periapt_courier") != nullptr || std::strstr(source, "periapt_fold") != nullptr;
+  const bool is_known = std::strstr(source, "periapt_courier") != nullptr ||
+                        std::strstr(source, "periapt_fold") != nullptr ||
+                        std::strstr(source, "periapt_pack") != nullptr;
   if (!is_known || headers != 2 || texts[0] == nullptr || names[1] == nullptr) return 1;
   *made = new Program;
   return 0;

@@ -185,6 +185,16 @@ int cuMemcpyAsync(Address to, Address from, std::size_t bytes, NativeStream stre
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().copy(stream_of(stream), pointer(to), pointer(from), bytes);
 }
+int cuMemcpy2DAsync_v2(const cuda::RowsOfMemory* rows, NativeStream stream) {
+  fake::count();
+  const auto lock = locked();
+  if (const int error = misplaced(stream); error != 0) return error;
+  const bool plain = rows->from_type == cuda::kMemoryTypeUnified && rows->to_type == cuda::kMemoryTypeUnified &&
+                     rows->from_x == 0 && rows->from_y == 0 && rows->to_x == 0 && rows->to_y == 0;
+  if (!plain) return fake::kInvalidValue;
+  return machine().copy_rows(stream_of(stream), {pointer(rows->to), rows->to_pitch},
+                             {pointer(rows->from), rows->from_pitch}, rows->row_bytes, rows->rows);
+}
 int cuStreamCreate(NativeStream* stream, unsigned) {
   return contexts.empty() ? fake::kInvalidContext : unless_lost(fake::make_stream(stream, current()));
 }

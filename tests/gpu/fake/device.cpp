@@ -180,6 +180,22 @@ int Machine::copy(Stream* stream, void* to, const void* from, std::uint64_t byte
   return 0;
 }
 
+// One copy that is many pieces of work, done together.
+int Machine::copy_rows(Stream* stream, Pitched to, Pitched from, std::uint64_t bytes, std::uint64_t rows) {
+  constexpr std::uint64_t most = 0x7FFF'FFFF;
+  if (to.pitch < bytes || from.pitch < bytes || to.pitch > most || from.pitch > most) return kInvalidValue;
+  const std::int64_t before = settings.copies;
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    const int error = copy(stream, static_cast<std::byte*>(to.at) + i * to.pitch,
+                           static_cast<const std::byte*>(from.at) + i * from.pitch, bytes);
+    if (error != 0) return error;
+    if (i != 0) stream->work.back().left = 0;
+  }
+  settings.copies = before + 1;
+  ++settings.row_copies;
+  return 0;
+}
+
 int Machine::call(Stream* stream, std::function<void()> function) {
   Work work;
   work.call = std::move(function);

@@ -89,6 +89,11 @@ class Machine {
   const Allocation* find(const void* address, std::uintptr_t* begin = nullptr) const;
 
   int copy(Stream* stream, void* to, const void* from, std::uint64_t bytes);
+  struct Pitched {
+    void* at;
+    std::uint64_t pitch;
+  };
+  int copy_rows(Stream* stream, Pitched to, Pitched from, std::uint64_t bytes, std::uint64_t rows);
   /// Behind what the stream has to do; the function may ask for bytes_of() and call nothing else of the machine's.
   int call(Stream* stream, std::function<void()> function);
   /// Where the bytes at an address really are: for what stands in for a kernel. nullptr: they are in no allocation.

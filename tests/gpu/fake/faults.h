@@ -33,14 +33,15 @@ struct Settings {
   // counted
   std::int64_t calls = 0;  ///< of those that a message might make
   std::int64_t copies = 0;
-  std::int64_t pageable = 0;   ///< copies from or to memory that the driver does not know, which may wait
-  std::int64_t questions = 0;  ///< about addresses
-  std::int64_t imports = 0;    ///< handles that are open
-  std::int64_t launched = 0;   ///< kernels
-  std::int64_t waits = 0;      ///< calls that wait for a GPU
-  std::int64_t shared = 0;     ///< files for other devices that were given out
-  std::int64_t opened = 0;     ///< a bit for each GPU that has had a context made
-  std::int64_t in_time = 0;    ///< allocations to and from which copies have ended when the program is told so
+  std::int64_t pageable = 0;    ///< copies from or to memory that the driver does not know, which may wait
+  std::int64_t row_copies = 0;  ///< copies by rows
+  std::int64_t questions = 0;   ///< about addresses
+  std::int64_t imports = 0;     ///< handles that are open
+  std::int64_t launched = 0;    ///< kernels
+  std::int64_t waits = 0;       ///< calls that wait for a GPU
+  std::int64_t shared = 0;      ///< files for other devices that were given out
+  std::int64_t opened = 0;      ///< a bit for each GPU that has had a context made
+  std::int64_t in_time = 0;     ///< allocations to and from which copies have ended when the program is told so
 };
 
 }  // namespace periapt::fake_gpu

@@ -108,6 +108,13 @@ int hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int, NativeStr
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().copy(stream_of(stream), to, from, bytes);
 }
+int hipMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t bytes,
+                     std::size_t rows, int, NativeStream stream) {
+  fake::count();
+  const auto lock = locked();
+  if (const int error = misplaced(stream); error != 0) return error;
+  return machine().copy_rows(stream_of(stream), {to, to_pitch}, {const_cast<void*>(from), from_pitch}, bytes, rows);
+}
 int hipStreamCreateWithFlags(NativeStream* stream, unsigned) { return fake::make_stream(stream, current); }
 int hipStreamCreateWithPriority(NativeStream* stream, unsigned flags, int) {
   return hipStreamCreateWithFlags(stream, flags);

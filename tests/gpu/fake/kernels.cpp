@@ -86,9 +86,10 @@ void store_unit(Word to, Unit unit) {
 
 #include "machine/gpu/courier_kernel.inc"
 
-// ---- the words of the kernel that combines arrays
+// ---- the words of the kernels that combine and pack arrays
 
 #include "machine/gpu/fold_orders.h"
+#include "machine/gpu/pack_orders.h"
 
 namespace periapt::gpu {
 namespace {
@@ -98,6 +99,7 @@ Word items_at_a_time() { return launch_of_thread->warps; }
 }  // namespace periapt::gpu
 
 #include "machine/gpu/fold_kernel.inc"
+#include "machine/gpu/pack_kernel.inc"
 
 namespace periapt::fake_gpu {
 namespace {
@@ -124,7 +126,9 @@ constexpr KernelBody kKernels[] = {
      },
      true},
     {"periapt_fold", sizeof(gpu::FoldOrders),
-     [](Launch& launch, unsigned warp) { run_as<gpu::FoldOrders>(launch, warp, gpu::fold_run); }, false}};
+     [](Launch& launch, unsigned warp) { run_as<gpu::FoldOrders>(launch, warp, gpu::fold_run); }, false},
+    {"periapt_pack", sizeof(gpu::PackOrders),
+     [](Launch& launch, unsigned warp) { run_as<gpu::PackOrders>(launch, warp, gpu::pack_run); }, false}};
 
 }  // namespace
 

@@ -1,0 +1,198 @@
+#include "runtime/zero_copy/packing.h"
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/fatal.h"
+#include "base/readable.h"
+#include "runtime/objects/pe_objects.h"
+#include "runtime/scheduler/process.h"
+
+namespace periapt::zero_copy {
+
+/// Those of a PE.
+struct Packers {
+  gpu::Rooms rooms;
+  std::map<std::pair<gpu::Driver*, int>, std::unique_ptr<gpu::Packer>> of_gpus;
+};
+
+namespace {
+
+Packers& packers_of(Pe& pe) {
+  if (!pe.objects->packers) pe.objects->packers = std::make_shared<Packers>();
+  return *pe.objects->packers;
+}
+
+// That of the GPU that the memory lies on.
+Status find_packer(Pe& pe, Packing& packing) {
+  if (packing.packer) return {};
+  const std::optional<gpu::OnGpu> where = gpu::gpu_of(packing.scattered.at);
+  if (!where) return gpu::unknown_memory(packing.scattered.at);
+  std::unique_ptr<gpu::Packer>& packer = packers_of(pe).of_gpus[{where->driver, where->gpu}];
+  if (!packer) {
+    Result<std::unique_ptr<gpu::Packer>> made = gpu::Packer::make(*where->driver, where->gpu);
+    if (!made) return made.status();
+    packer = std::move(*made);
+  }
+  packing.packer = packer.get();
+  return {};
+}
+
+Status move_by_processor(gpu::Packer::Way way, const Packing& packing, std::byte* packed) {
+  const gpu::Layout& layout = *packing.layout;
+  if (!is_readable(packing.scattered.at + layout.extent - 1))
+    return Status::failure("a layout that ends " + std::to_string(layout.extent) +
+                           " bytes after its address, where there is no memory");
+  if (way == gpu::Packer::Way::pack)
+    gpu::gather(layout, packed, packing.scattered.at);
+  else
+    gpu::scatter(layout, packing.scattered.at, packed);
+  return {};
+}
+
+}  // namespace
+
+Status take_room(Pe& pe, Packing& packing) {
+  const bool of_host = packing.scattered.kind == ucx::MemoryKind::host;
+  if (!of_host)
+    if (Status found = find_packer(pe, packing); !found) return found;
+  Result<gpu::Room> room =
+      packers_of(pe).rooms.take(of_host ? gpu::OnGpu() : packing.packer->where(),
+                                of_host ? gpu::Kind::host : gpu::Kind::device, packing.layout->bytes);
+  if (!room) return room.status();
+  packing.room = *room;
+  return {};
+}
+
+void give_room(Pe& pe, const gpu::Room& room) {
+  if (room.at != nullptr) packers_of(pe).rooms.give(room);
+}
+
+Status begin(Pe& pe, gpu::Packer::Way way, Packing& packing, std::byte* packed) {
+  if (packing.scattered.kind == ucx::MemoryKind::host) {
+    const Status moved = move_by_processor(way, packing, packed);
+    if (moved) packing.done(packing, moved);
+    return moved;
+  }
+  if (Status found = find_packer(pe, packing); !found) return found;
+  Result<std::shared_ptr<const void>> held = packing.packer->begin(way, packing.layout, packing.scattered.at, packed);
+  if (!held) return held.status();
+  packing.held = std::move(*held);
+  pe.when_reached(packing.packer->stream(way), packing.scattered, packing);
+  return {};
+}
+
+bool reads(Pe& pe, Packing& packing, const void* packed, bool mapped) {
+  return find_packer(pe, packing) && packing.packer->touches(packed, packing.layout->bytes, mapped);
+}
+
+void demand_as_many(const CkDeviceLayout& layout, std::size_t bytes, const std::string& what,
+                    const std::string& where) {
+  if (layout.is_contiguous() || layout.bytes() == bytes) return;
+  fatal(what + " of " + std::to_string(bytes) + " bytes with a layout that holds " + std::to_string(layout.bytes()),
+        where, "a layout holds as many elements as are sent, on both sides",
+        "make the layout of the elements' type, and give the array as many elements as it has: layout.bytes() / "
+        "sizeof(x[0])");
+}
+
+}  // namespace periapt::zero_copy
+
+// ---- layouts
+
+using periapt::Pe;
+using periapt::Result;
+using periapt::gpu::Layout;
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& call, const std::string& what, const std::string& what_next) {
+  periapt::fatal("CkDeviceLayout::" + call + ": " + what,
+                 Pe::current() ? periapt::describe_running(*Pe::current()) : std::string(), "", what_next);
+}
+
+// In bytes.
+std::uint64_t not_negative(const std::string& call, const std::string& name, std::ptrdiff_t number, std::size_t item) {
+  std::uint64_t bytes = 0;
+  if (number < 0)
+    refuse(call, "a negative " + name + ", " + std::to_string(number),
+           "Count from the block with the lowest address; indexed() takes blocks in any order");
+  if (__builtin_mul_overflow(static_cast<std::uint64_t>(number), item, &bytes))
+    refuse(call, "a " + name + " of " + std::to_string(number) + " elements of " + std::to_string(item) + " bytes",
+           "It is more than there are addresses");
+  return bytes;
+}
+
+std::shared_ptr<const Layout> made(const std::string& call, Result<Layout> layout) {
+  if (!layout) refuse(call, layout.message(), "Look at the numbers: they are elements, not bytes");
+  return std::make_shared<const Layout>(std::move(*layout));
+}
+
+}  // namespace
+
+CkDeviceLayout CkDeviceLayout::make_vector(std::ptrdiff_t count, std::ptrdiff_t length, std::ptrdiff_t stride,
+                                           std::size_t item) {
+  const std::string call = "vector()";
+  const Layout::Row row{not_negative(call, "count", count, 1), not_negative(call, "stride", stride, item)};
+  CkDeviceLayout layout;
+  layout.layout_ = made(
+      call, periapt::gpu::layout_of_rows(0, not_negative(call, "length of blocks", length, item), std::span(&row, 1)));
+  return layout;
+}
+
+CkDeviceLayout CkDeviceLayout::make_indexed(const Numbers& offsets, const Numbers& lengths, std::size_t item) {
+  const std::string call = "indexed()";
+  if (offsets.size() != lengths.size())
+    refuse(call, std::to_string(offsets.size()) + " offsets and " + std::to_string(lengths.size()) + " lengths",
+           "Each block has one of both");
+  std::vector<Layout::Block> blocks(offsets.size());
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    blocks[i] = {not_negative(call, "offset", offsets[i], item), not_negative(call, "length", lengths[i], item)};
+  CkDeviceLayout layout;
+  layout.layout_ = made(call, periapt::gpu::layout_of_blocks(blocks));
+  return layout;
+}
+
+CkDeviceLayout CkDeviceLayout::make_subarray(const Numbers& sizes, const Numbers& subsizes, const Numbers& starts,
+                                             std::size_t item) {
+  const std::string call = "subarray()";
+  const std::size_t dimensions = sizes.size();
+  if (dimensions == 0 || dimensions > 4 || subsizes.size() != dimensions || starts.size() != dimensions)
+    refuse(call,
+           std::to_string(dimensions) + " sizes, " + std::to_string(subsizes.size()) + " subsizes and " +
+               std::to_string(starts.size()) + " starts",
+           "An array has one to four dimensions, with one of each for each");
+  std::uint64_t first = 0, block = item, stride = item;
+  std::vector<Layout::Row> rows;
+  for (std::size_t i = dimensions; i-- > 0;) {
+    const std::uint64_t size = not_negative(call, "size", sizes[i], 1);
+    const std::uint64_t part = not_negative(call, "subsize", subsizes[i], 1);
+    const std::uint64_t start = not_negative(call, "start", starts[i], 1);
+    if (start > size || part > size - start)
+      refuse(call,
+             "elements " + std::to_string(start) + " to " + std::to_string(start + part) + " of dimension " +
+                 std::to_string(i) + ", which has " + std::to_string(size),
+             "start + subsize is at most the size");
+    std::uint64_t behind = 0;
+    if (__builtin_mul_overflow(start, stride, &behind) || __builtin_add_overflow(first, behind, &first) ||
+        (size != 0 && __builtin_mul_overflow(stride, size, &behind)))
+      refuse(call, "an array that ends beyond the addresses that there are",
+             "Look at the sizes: they are elements, not bytes");
+    rows.push_back({part, stride});
+    stride = size != 0 ? behind : stride;
+  }
+  CkDeviceLayout layout;
+  layout.layout_ = made(call, periapt::gpu::layout_of_rows(first, block, rows));
+  return layout;
+}
+
+std::size_t CkDeviceLayout::bytes() const { return layout_ ? layout_->bytes : 0; }
+std::size_t CkDeviceLayout::extent() const { return layout_ ? layout_->extent : 0; }
+
+void CkDeviceLayout::pup(PUP::er& p) {
+  if (!layout_ || p.isDeleting()) return;
+  periapt::fatal("a CkDeviceLayout is to be packed into a message", "",
+                 "it belongs to the memory of one side, and means nothing elsewhere",
+                 "give it to the CkDeviceBuffer of a nocopydevice parameter, and make the receiver's where that is");
+}

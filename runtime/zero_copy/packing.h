@@ -1,0 +1,41 @@
+// Arrays in strided memory on their way: packed into one piece before they leave, unpacked where they arrive. See
+// device_layout.h; machine/gpu/packs.h has the kernel.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "machine/gpu/folds.h"
+#include "machine/gpu/layout.h"
+#include "machine/gpu/packs.h"
+#include "runtime/api/device_layout.h"
+#include "runtime/scheduler/pe.h"
+
+namespace periapt::zero_copy {
+
+/// One array, with its elements in one piece on one side. It lives until `done`.
+struct Packing : machine::Transfer {
+  std::shared_ptr<const gpu::Layout> layout;
+  ucx::Place scattered;              ///< where the program has the elements, or wants them
+  gpu::Room room;                    ///< where they are in one piece; none: elsewhere
+  std::shared_ptr<const void> held;  ///< what the kernel reads beside
+  gpu::Packer* packer = nullptr;     ///< of the GPU that they lie on, when it is first needed
+};
+
+/// Memory for the elements in one piece: on the GPU of the scattered ones, or the host's with those. A failure: there
+/// is none left.
+Status take_room(Pe& pe, Packing& packing);
+/// For what is packed next.
+void give_room(Pe& pe, const gpu::Room& room);
+/// From the blocks to `packed`, or back; `done` is called when they are there: at once, by the processor, where they
+/// are in memory of the host (`packed` too). Its memory is looked at only now. A failure: `done` is not called.
+Status begin(Pe& pe, gpu::Packer::Way way, Packing& packing, std::byte* packed);
+/// May the kernel that unpacks read them where they are? `mapped`: it is another process's memory.
+bool reads(Pe& pe, Packing& packing, const void* packed, bool mapped);
+
+/// Ends the run unless so many bytes are what the layout holds. `what`: "a call sends an array".
+void demand_as_many(const CkDeviceLayout& layout, std::size_t bytes, const std::string& what, const std::string& where);
+
+}  // namespace periapt::zero_copy
