@@ -1,3 +1,3 @@
-// User events of a trace.
+// User events of a trace. Plain C.
 #pragma once
 #include "runtime/converse/trace_events.h"

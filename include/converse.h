@@ -16,7 +16,7 @@
 #include "runtime/converse/persistent.h"
 #include "runtime/converse/reductions.h"
 #include "runtime/converse/tables.h"
+#include "runtime/converse/trace_events.h"
 #ifdef __cplusplus
 #include "pup.h"
-#include "runtime/converse/trace_events.h"
 #endif

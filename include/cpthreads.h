@@ -1,4 +1,4 @@
-// POSIX threads that are user-level threads of a PE: see runtime/converse/cpthreads.h.
+// POSIX threads that are user-level threads of a PE: see runtime/converse/cpthreads.h. Plain C.
 #pragma once
 #include "converse.h"
 #include "runtime/converse/cpthreads.h"

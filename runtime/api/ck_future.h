@@ -124,8 +124,8 @@ class future {
   void pup(PUP::er& p) { p | handle_; }
 
  private:
-  template <class M>
-  static T unpacked(M* message) {
+  template <class Msg>
+  static T unpacked(Msg* message) {
     PUP::fromMem p(message->getData(), static_cast<std::size_t>(message->getSize()));
     PUP::detail::TemporaryObjectHolder<T> value;
     p | value.t;
@@ -134,17 +134,17 @@ class future {
 };
 
 // For messages, which pass without being copied.
-template <typename M>
-class future<M*> {
+template <typename Msg>
+class future<Msg*> {
   CkFuture handle_;
 
  public:
-  typedef M* value_type;
+  typedef Msg* value_type;
   future() : handle_(CkCreateFuture()) {}
   explicit future(PUP::reconstruct) {}
   const CkFuture& handle() const { return handle_; }
-  M* get() const { return static_cast<M*>(CkWaitFuture(handle_)); }
-  void set(M* message) const { CkSendToFuture(handle_, message); }
+  Msg* get() const { return static_cast<Msg*>(CkWaitFuture(handle_)); }
+  void set(Msg* message) const { CkSendToFuture(handle_, message); }
   bool is_ready() const { return CkProbeFuture(handle_); }
   bool is_local() const { return handle_.pe == CkMyPe(); }
   void release() { CkReleaseFuture(handle_); }

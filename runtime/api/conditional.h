@@ -35,12 +35,12 @@ void dropConditional(T*& object) {
 }
 
 // A message with what its fields point to behind it: they say where, as distances from the message. 0 is none.
-template <class M, class... T>
-void* packConditional(M* message, T* M::*... fields) {
+template <class Msg, class... T>
+void* packConditional(Msg* message, T* Msg::*... fields) {
   const std::size_t own = CkGetMsgSize(message);
   PUP::sizer size;
   (static_cast<void>(message->*fields ? (size | *(message->*fields), 0) : 0), ...);
-  auto* packed = static_cast<M*>(CkAllocBuffer(message, static_cast<int>(own + size.size())));
+  auto* packed = static_cast<Msg*>(CkAllocBuffer(message, static_cast<int>(own + size.size())));
   std::memcpy(static_cast<void*>(packed), message, own);
   PUP::toMem p(reinterpret_cast<char*>(packed) + own, size.size());
   const auto put = [&](auto field) {
@@ -54,8 +54,8 @@ void* packConditional(M* message, T* M::*... fields) {
   return packed;
 }
 
-template <class M, class... T>
-void unpackConditional(M* message, T* M::*... fields) {
+template <class Msg, class... T>
+void unpackConditional(Msg* message, T* Msg::*... fields) {
   std::size_t own = 0;
   const auto take = [&](auto field) {
     const auto at = reinterpret_cast<std::size_t>(message->*field);

@@ -3,11 +3,11 @@
 #include "runtime/containers/queue.h"
 #include "runtime/registry/messages.h"
 
-template <class M>
-class CkMsgQ : public CkQ<M*> {
+template <class Msg>
+class CkMsgQ : public CkQ<Msg*> {
  public:
   ~CkMsgQ() {
-    while (M* message = this->deq()) delete message;
+    while (Msg* message = this->deq()) delete message;
   }
   void pup(PUP::er& p) {
     int n = this->length();
@@ -15,7 +15,7 @@ class CkMsgQ : public CkQ<M*> {
     for (int i = 0; i < n; ++i) {
       void* message = p.isUnpacking() ? nullptr : static_cast<void*>((*this)[static_cast<std::size_t>(i)]);
       CkPupMessage(p, &message);
-      if (p.isUnpacking()) this->enq(static_cast<M*>(message));
+      if (p.isUnpacking()) this->enq(static_cast<Msg*>(message));
     }
   }
 };

@@ -57,18 +57,18 @@ class roarray {
   T data_[length] = {};
 };
 
-template <class M>
+template <class Msg>
 class romsg {
  public:
   romsg() { CkRegisterReadonly("romsg<>", "romsg<>", sizeof message_, &message_, periapt::pupReadonlyMessage<void*>); }
   romsg(const romsg&) = delete;
   romsg& operator=(const romsg&) = delete;
-  romsg& operator=(M* message) {
+  romsg& operator=(Msg* message) {
     message_ = message;
     return *this;
   }
-  operator M*() const { return static_cast<M*>(message_); }
-  M* operator->() const { return static_cast<M*>(message_); }
+  operator Msg*() const { return static_cast<Msg*>(message_); }
+  Msg* operator->() const { return static_cast<Msg*>(message_); }
 
  private:
   void* message_ = nullptr;

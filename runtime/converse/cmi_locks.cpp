@@ -3,7 +3,9 @@
 #include <sched.h>
 
 #include <atomic>
+#include <cstring>
 #include <deque>
+#include <new>
 
 #include "base/fatal.h"
 #include "runtime/converse/converse_state.h"
@@ -119,3 +121,14 @@ int pe_slot_of_rank(int rank) {
 }
 
 }  // namespace periapt
+
+extern "C" {
+void CpvInitialize_(void* variable, size_t bytes) {
+  void*& own = static_cast<periapt::PerPeSlots*>(variable)->own();
+  ::operator delete(own);
+  own = std::memset(::operator new(bytes), 0, bytes);
+}
+int CpvInitialized_(const void* variable) { return static_cast<const periapt::PerPeSlots*>(variable)->initialized(); }
+int CpvSlot_() { return periapt::pe_slot(); }
+int CpvSlotOfRank_(int rank) { return periapt::pe_slot_of_rank(rank); }
+}

@@ -1,12 +1,13 @@
-// Cpthreads: the calls of POSIX threads on the user-level threads of a PE. C++17: reached from cpthreads.h.
+// Cpthreads: the calls of POSIX threads on the user-level threads of a PE. Plain C, and C++17: reached from
+// cpthreads.h.
 //
 // Threads stay on the PE that made them, and so do what they wait for each other with; nothing takes the processor from
 // a thread that doesn't wait or yield. Calls answer 0, or an error of errno.h. Without SUPPRESS_PTHREADS the names of
 // POSIX stand for these: include it behind the headers that have those.
 #pragma once
-#include <cerrno>
-#include <cstddef>
-#include <ctime>
+#include <errno.h>
+#include <stddef.h>
+#include <time.h>
 
 #include "runtime/converse/converse.h"
 
@@ -16,27 +17,27 @@
 #define CPTHREAD_CREATE_DETACHED 1
 #define CPTHREAD_CREATE_JOINABLE 0
 
-struct Cpthread_attr_t {
+typedef struct Cpthread_attr_t {
   int detached;
-  std::size_t stacksize;  // 0: the default
-};
-struct Cpthread_sharing_t {
+  size_t stacksize;  // 0: the default
+} Cpthread_attr_t;
+typedef struct Cpthread_sharing_t {
   int pshared;
-};
+} Cpthread_sharing_t;
 typedef Cpthread_sharing_t Cpthread_mutexattr_t;
 typedef Cpthread_sharing_t Cpthread_condattr_t;
 typedef struct Cpthread_s* Cpthread_t;
 typedef struct Cpthread_key_s* Cpthread_key_t;
 // A lock with its owner, and threads that wait.
-struct Cpthread_mutex_t {
+typedef struct Cpthread_mutex_t {
   int pe;
   CthThread owner;
   struct Cpthread_queue_s* waiting;
-};
-struct Cpthread_cond_t {
+} Cpthread_mutex_t;
+typedef struct Cpthread_cond_t {
   int pe;
   struct Cpthread_queue_s* waiting;
-};
+} Cpthread_cond_t;
 typedef struct {
   int flag[32];
 } Cpthread_once_t;
@@ -45,15 +46,17 @@ typedef struct {
     { 0 }                  \
   }
 
+#ifdef __cplusplus
 extern "C" {
+#endif
 // The thread that runs; null in one that Cpthread_create did not make.
 Cpthread_t Cpthread_self(void);
 int* Cpthread_errno_(void);
 
 int Cpthread_attr_init(Cpthread_attr_t* attr);
 int Cpthread_attr_destroy(Cpthread_attr_t* attr);
-int Cpthread_attr_getstacksize(Cpthread_attr_t* attr, std::size_t* bytes);
-int Cpthread_attr_setstacksize(Cpthread_attr_t* attr, std::size_t bytes);
+int Cpthread_attr_getstacksize(Cpthread_attr_t* attr, size_t* bytes);
+int Cpthread_attr_setstacksize(Cpthread_attr_t* attr, size_t bytes);
 int Cpthread_attr_getdetachstate(Cpthread_attr_t* attr, int* state);
 int Cpthread_attr_setdetachstate(Cpthread_attr_t* attr, int state);
 
@@ -99,6 +102,8 @@ int Cpthread_init(void);                                     // nothing is to be
 void Cpthread_initialize(void);
 // Runs fn(argc, argv) in a thread.
 void Cpthread_start_main(CmiStartFn fn, int argc, char** argv);
+#ifdef __cplusplus
 }
+#endif
 #define Cpthread_errno (*Cpthread_errno_())
 #define Cpthread_yield() CthYield()

@@ -45,5 +45,14 @@ void CthAddListener(CthThread t, CthThreadListener* listener) {
 }
 
 std::size_t CthRegister(std::size_t bytes) { return cth_pe().threads.register_local(bytes); }
+void CtvInitialize_(void* variable, std::size_t bytes) {
+  auto& offset = *static_cast<periapt::PerPe<std::size_t>*>(variable);
+  if (offset.initialized()) return;
+  offset.initialize();
+  offset.here() = CthRegister(bytes);
+}
+std::size_t CtvOffset_(const void* variable) {
+  return static_cast<const periapt::PerPe<std::size_t>*>(variable)->here();
+}
 char* CthGetData(CthThread t) { return static_cast<char*>(cth_pe().threads.local(t, 0)); }
 }

@@ -1,15 +1,15 @@
-// Cth, user-level threads as programs call them, and variables with a copy for each (Ctv). The calls are plain C.
-// C++17: reached from converse.h. The threads themselves are in runtime/scheduler/ult.h.
+// Cth, user-level threads as programs call them, and variables with a copy for each (Ctv). Plain C, and C++17: reached
+// from converse.h. The threads themselves are in runtime/scheduler/ult.h.
 //
 // The context of the scheduler is no thread: CthSelf() is null there, and nothing can suspend.
 #pragma once
 #include <stddef.h>
 
+#include "runtime/converse/per_pe.h"
+
 #ifdef __cplusplus
 #include <cstddef>
 #include <cstdint>
-
-#include "runtime/converse/per_pe.h"
 
 namespace periapt {
 namespace scheduler {
@@ -66,6 +66,9 @@ void CthAddListener(CthThread t, struct CthThreadListener* listener);
 // Room for a thread-private variable on this PE, and the variables of a thread.
 size_t CthRegister(size_t bytes);
 char* CthGetData(CthThread t);
+// For CtvAccess and its like in C, on a variable that has the bytes of a PerThread.
+void CtvInitialize_(void* variable, size_t bytes);
+size_t CtvOffset_(const void* variable);
 #ifdef __cplusplus
 }
 
@@ -96,4 +99,12 @@ class PerThread {
 #define CtvInitialized(v) CMK_TAG(Ctv_, v).initialized()
 #define CtvAccess(v) (CMK_TAG(Ctv_, v).of(CthSelf()))
 #define CtvAccessOther(t, v) (CMK_TAG(Ctv_, v).of(t))
+#else
+#define CtvDeclare(t, v) t** CMK_TAG(Ctv_, v)
+#define CtvStaticDeclare(t, v) static t** CMK_TAG(Ctv_, v)
+#define CtvExtern(t, v) extern t** CMK_TAG(Ctv_, v)
+#define CtvInitialize(t, v) CtvInitialize_(&CMK_TAG(Ctv_, v), sizeof(t))
+#define CtvInitialized(v) CpvInitialized_(&CMK_TAG(Ctv_, v))
+#define CtvAccess(v) CtvAccessOther(CthSelf(), v)
+#define CtvAccessOther(t, v) (*(__typeof__(*CMK_TAG(Ctv_, v)))(CthGetData(t) + CtvOffset_(&CMK_TAG(Ctv_, v))))
 #endif

@@ -1,5 +1,5 @@
 // Variables with a copy for each PE (Cpv), each user-level thread (Ctv), or one a process (Csv), as programs declare
-// them. C++17: reached from converse.h.
+// them. Plain C, and C++17: reached from converse.h.
 //
 //   CpvDeclare(int, counter);        // at file scope
 //   CpvInitialize(int, counter);     // on every PE, before its first use
@@ -8,10 +8,13 @@
 // Several PEs may share an OS thread, so a PE's copy is found by its slot and not by thread-local storage. (The slot is
 // the rank, but on a simulated machine, whose processes are all in this one.)
 #pragma once
-#include <atomic>
-#include <cstddef>
+#include <stddef.h>
 
 #include "base/cmk.h"
+
+#ifdef __cplusplus
+#include <atomic>
+#include <cstddef>
 
 namespace periapt {
 
@@ -56,15 +59,34 @@ class PerPe {
 
 }  // namespace periapt
 
+extern "C" {
+#endif
+// For the macros in C, on a variable that has the bytes of a PerPe: a file in C and one in C++ may share it.
+void CpvInitialize_(void* variable, size_t bytes);
+int CpvInitialized_(const void* variable);
+int CpvSlot_(void);
+int CpvSlotOfRank_(int rank);
+#ifdef __cplusplus
+}
+
 #define CpvDeclare(t, v) ::periapt::PerPe<t> CMK_TAG(Cpv_, v)
 #define CpvStaticDeclare(t, v) static ::periapt::PerPe<t> CMK_TAG(Cpv_, v)
 #define CpvExtern(t, v) extern ::periapt::PerPe<t> CMK_TAG(Cpv_, v)
-#define CpvCExtern(t, v) CpvExtern(t, v)
 #define CpvInitialize(t, v) CMK_TAG(Cpv_, v).initialize()
 #define CpvInitialized(v) CMK_TAG(Cpv_, v).initialized()
 #define CpvAccess(v) (CMK_TAG(Cpv_, v).here())
 // Of another PE of this process, by its rank.
 #define CpvAccessOther(v, rank) (CMK_TAG(Cpv_, v).of(rank))
+#else
+#define CpvDeclare(t, v) t** CMK_TAG(Cpv_, v)
+#define CpvStaticDeclare(t, v) static t** CMK_TAG(Cpv_, v)
+#define CpvExtern(t, v) extern t** CMK_TAG(Cpv_, v)
+#define CpvInitialize(t, v) CpvInitialize_(&CMK_TAG(Cpv_, v), sizeof(t))
+#define CpvInitialized(v) CpvInitialized_(&CMK_TAG(Cpv_, v))
+#define CpvAccess(v) (*CMK_TAG(Cpv_, v)[CpvSlot_()])
+#define CpvAccessOther(v, rank) (*CMK_TAG(Cpv_, v)[CpvSlotOfRank_(rank)])
+#endif
+#define CpvCExtern CpvExtern
 
 #define CkpvDeclare CpvDeclare
 #define CkpvStaticDeclare CpvStaticDeclare

@@ -1,9 +1,13 @@
-// TopoManager: where PEs are, for programs that place objects by it. C++17: reached from TopoManager.h.
+// TopoManager: where PEs are, for programs that place objects by it. C++17, and its functions plain C: reached from
+// TopoManager.h.
 //
 // The machine is seen as hosts in a row (X) with the PEs of each (T): dimensions (hosts, 1, 1, PEs of a host). Any two
 // hosts are one hop apart and the PEs of a host none; no network's own topology is known. On a simulated machine it is:
 // its hops are those of its routes, and a torus of up to three dimensions has its own coordinates.
 #pragma once
+#include <stdio.h>
+
+#ifdef __cplusplus
 #include <cstdio>
 #include <vector>
 
@@ -69,10 +73,11 @@ class TopoManager {
 };
 
 extern "C" {
+#endif
 void TopoManager_init(void);
 void TopoManager_reset(void);
 void TopoManager_free(void);
-void TopoManager_printAllocation(std::FILE* to);
+void TopoManager_printAllocation(FILE* to);
 void TopoManager_getDimCount(int* dimensions);
 void TopoManager_getDims(int* sizes);
 void TopoManager_getCoordinates(int host, int* coordinates);
@@ -80,4 +85,6 @@ void TopoManager_getPeCoordinates(int pe, int* coordinates);
 void TopoManager_getRanks(int* count, int* hosts, int* coordinates);
 void TopoManager_getPeRank(int* pe, int* coordinates);
 void TopoManager_getHopsBetweenPeRanks(int pe1, int pe2, int* hops);
+#ifdef __cplusplus
 }
+#endif

@@ -1,7 +1,8 @@
 // What a program adds to its trace (runtime/trace), and how it turns tracing on and off. In a run that records none the
-// calls do nothing, and names are kept. C++17: reached from charm++.h.
+// calls do nothing, and names are kept. Plain C, and C++17: reached from converse.h.
 #pragma once
 
+#ifdef __cplusplus
 namespace periapt {
 
 // Records what the PE that calls adds. Times are those of CmiWallTimer(), in seconds.
@@ -28,61 +29,50 @@ class TraceCalls {
   ~TraceCalls() = default;
 };
 
-namespace trace_calls {
-template <class... Parameters, class... Arguments>
-void record(void (TraceCalls::*what)(Parameters...), Arguments... arguments) {
-  if (TraceCalls::recorder) (TraceCalls::recorder->*what)(arguments...);
-}
-}  // namespace trace_calls
-
 }  // namespace periapt
 
 extern "C" {
+#endif
 // Names an event and answers its number: the one given, or a new one.
+#ifdef __cplusplus
 int traceRegisterUserEvent(const char* name, int event = -1);
+#else
+int traceRegisterUserEvent(const char* name, int event);
+#endif
 // Null when there is none.
 const char* traceUserEventName(int event);
 int traceRegisterUserStat(const char* name, int stat);
-}
 
-inline void traceUserEvent(int event) { periapt::trace_calls::record(&periapt::TraceCalls::event, event); }
-inline void traceUserBracketEventNestedID(int event, double begin, double end, int nested) {
-  periapt::trace_calls::record(&periapt::TraceCalls::bracket, event, begin, end, nested);
-}
-inline void traceUserBracketEvent(int event, double begin, double end) {
-  traceUserBracketEventNestedID(event, begin, end, 0);
-}
-inline void traceBeginUserBracketEventNestedID(int event, int nested) {
-  periapt::trace_calls::record(&periapt::TraceCalls::begin_bracket, event, nested);
-}
-inline void traceBeginUserBracketEvent(int event) { traceBeginUserBracketEventNestedID(event, 0); }
-inline void traceEndUserBracketEventNestedID(int event, int nested) {
-  periapt::trace_calls::record(&periapt::TraceCalls::end_bracket, event, nested);
-}
-inline void traceEndUserBracketEvent(int event) { traceEndUserBracketEventNestedID(event, 0); }
-inline void traceUserSuppliedData(int value) { periapt::trace_calls::record(&periapt::TraceCalls::data, value); }
-inline void traceUserSuppliedNote(const char* text) { periapt::trace_calls::record(&periapt::TraceCalls::note, text); }
-inline void traceUserSuppliedBracketedNote(const char* text, int event, double begin, double end) {
-  periapt::trace_calls::record(&periapt::TraceCalls::bracketed_note, text, event, begin, end);
-}
-inline void traceMemoryUsage() { periapt::trace_calls::record(&periapt::TraceCalls::memory); }
-inline void updateStatPair(int stat, double value, double at) {
-  periapt::trace_calls::record(&periapt::TraceCalls::statistic, stat, value, at);
-}
-inline void updateStat(int stat, double value) { updateStatPair(stat, value, -1); }
-inline void traceBegin() { periapt::trace_calls::record(&periapt::TraceCalls::turn, true); }
-inline void traceEnd() { periapt::trace_calls::record(&periapt::TraceCalls::turn, false); }
-inline void traceFlushLog() { periapt::trace_calls::record(&periapt::TraceCalls::flush); }
-inline void traceClearEps() {}  // what was summed up so far stays
-inline int traceIsOn() { return periapt::TraceCalls::recorder && periapt::TraceCalls::recorder->is_on(); }
-inline int traceAvailable() { return periapt::TraceCalls::recorder != nullptr; }
+// Times are those of CmiWallTimer(), in seconds.
+void traceUserEvent(int event);
+void traceUserBracketEvent(int event, double begin, double end);
+void traceUserBracketEventNestedID(int event, double begin, double end, int nested);
+void traceBeginUserBracketEvent(int event);
+void traceBeginUserBracketEventNestedID(int event, int nested);
+void traceEndUserBracketEvent(int event);
+void traceEndUserBracketEventNestedID(int event, int nested);
+void traceUserSuppliedData(int value);
+void traceUserSuppliedNote(const char* text);
+void traceUserSuppliedBracketedNote(const char* text, int event, double begin, double end);
+void traceMemoryUsage(void);
+void updateStat(int stat, double value);
+void updateStatPair(int stat, double value, double at);
+void traceBegin(void);
+void traceEnd(void);
+void traceFlushLog(void);
+void traceClearEps(void);  // what was summed up so far stays
+int traceIsOn(void);
+int traceAvailable(void);
 // Marks of the oldest programs: events. Phases are not told apart.
-inline void CkSummary_MarkEvent(int event) { traceUserEvent(event); }
-inline void CkSummary_StartPhase(int) {}
+void CkSummary_MarkEvent(int event);
+void CkSummary_StartPhase(int phase);
 // The end of the run does it.
-inline void traceWriteSts() {}
-inline void traceClose() {}
-inline void traceBeginComm() {}
-inline void traceEndComm() {}
-inline void beginAppWork() {}
-inline void endAppWork() {}
+void traceWriteSts(void);
+void traceClose(void);
+void traceBeginComm(void);
+void traceEndComm(void);
+void beginAppWork(void);
+void endAppWork(void);
+#ifdef __cplusplus
+}
+#endif

@@ -191,29 +191,29 @@ class Arguments {
 };
 
 // The only argument is a message.
-template <class M>
-class Arguments<Carried<M>> {
+template <class Msg>
+class Arguments<Carried<Msg>> {
  public:
   static constexpr int ncpy_arrays = 0;
   static constexpr bool is_message = true;
   static constexpr bool is_lent = false;
-  explicit Arguments(void* message) : message_(static_cast<M*>(message)) {}
+  explicit Arguments(void* message) : message_(static_cast<Msg*>(message)) {}
   template <std::size_t i>
-  M*& get() {
+  Msg*& get() {
     return message_;
   }
   static void make(void* at, void* bytes, std::size_t) { new (at) Arguments(bytes); }
   void pup(PUP::er&) {}
 
  private:
-  M* message_;
+  Msg* message_;
 };
 
-template <class M>
-class Arguments<Lent<M>> : public Arguments<Carried<M>> {
+template <class Msg>
+class Arguments<Lent<Msg>> : public Arguments<Carried<Msg>> {
  public:
   static constexpr bool is_lent = true;
-  using Arguments<Carried<M>>::Arguments;
+  using Arguments<Carried<Msg>>::Arguments;
 };
 
 template <class A>

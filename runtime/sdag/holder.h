@@ -101,12 +101,12 @@ inline void directMessage(CkCallFnPtr call, void* object, void* message) {
 std::string name_of(const ArrayElement& element);
 inline std::string name_of(const Chare&) { return {}; }
 
-template <class Parent, class X, bool has = std::is_base_of<Holder, Parent>::value>
+template <class Parent, class Class, bool has = std::is_base_of<Holder, Parent>::value>
 class Holding;
 
 // The first class of an inheritance to have bodies.
-template <class Parent, class X>
-class Holding<Parent, X, false> : public Parent, public Holder {
+template <class Parent, class Class>
+class Holding<Parent, Class, false> : public Parent, public Holder {
  public:
   typedef Holding impl_sdag_root;
   typedef void pups_bases_t;
@@ -127,10 +127,10 @@ class Holding<Parent, X, false> : public Parent, public Holder {
   }
   static constexpr ObjectKind kind{describe, depart};
 };
-template <class Parent, class X>
-constexpr ObjectKind Holding<Parent, X, false>::kind;
-template <class Parent, class X>
-class Holding<Parent, X, true> : public Parent {
+template <class Parent, class Class>
+constexpr ObjectKind Holding<Parent, Class, false>::kind;
+template <class Parent, class Class>
+class Holding<Parent, Class, true> : public Parent {
  public:
   using Parent::Parent;
   typedef void pups_bases_t;
@@ -139,30 +139,31 @@ class Holding<Parent, X, true> : public Parent {
 };
 
 // May be named while Parent is not complete.
-template <class Parent, class X>
-class With : public Holding<Parent, X> {
+template <class Parent, class Class>
+class With : public Holding<Parent, Class> {
  public:
-  using Holding<Parent, X>::Holding;
+  using Holding<Parent, Class>::Holding;
 };
 
 // The holder of an object of class X, and back.
-template <class X>
+template <class Class>
 Holder& holder(void* object) {
-  return static_cast<typename X::impl_sdag_root&>(*static_cast<X*>(object));
+  return static_cast<typename Class::impl_sdag_root&>(*static_cast<Class*>(object));
 }
-template <class X, void (X::*function)(int, Frame&)>
+template <class Class, void (Class::*function)(int, Frame&)>
 void call(Holder& holder, int fragment, Frame& frame) {
-  (static_cast<X&>(static_cast<typename X::impl_sdag_root&>(holder)).*function)(fragment, frame);
+  (static_cast<Class&>(static_cast<typename Class::impl_sdag_root&>(holder)).*function)(fragment, frame);
 }
 
 // Whether the class has its X_SDAG_CODE.
-template <class X, class = void>
+template <class Class, class = void>
 struct HasCode : std::false_type {};
-template <class X>
-struct HasCode<X, periapt::void_t<typename X::impl_sdag_class>> : std::is_same<typename X::impl_sdag_class, X> {};
-template <class X>
+template <class Class>
+struct HasCode<Class, periapt::void_t<typename Class::impl_sdag_class>>
+    : std::is_same<typename Class::impl_sdag_class, Class> {};
+template <class Class>
 constexpr bool hasCode() {
-  return HasCode<X>::value;
+  return HasCode<Class>::value;
 }
 
 }  // namespace periapt::sdag
