@@ -379,7 +379,8 @@ def main() -> int:
     options = parser.parse_args()
     LOGS.mkdir(parents=True, exist_ok=True)
 
-    runs = [Run("release", "all floors, tools, programs and tests", without="slow" if options.quick else ASAN_ALONE)]
+    runs = [Run("release", "all floors, tools, programs and tests" + ("" if options.quick else " but those of asan alone"),
+                without="slow" if options.quick else ASAN_ALONE)]
     if not options.quick:
         runs += [Run("tsan", "queue, arena and location under the thread sanitizer", label="tsan", beside=True),
                  Run("asan", "the parts, PUP and shared memory under the address and undefined sanitizers", label="asan",

@@ -13,6 +13,7 @@ std::string rail_text(const Rail& rail) {
     state = "failed";
   } else if (rail.link != nullptr) {
     state = rail.link->transport().describe(*rail.link);
+    if (state.empty() && rail.link->degraded) state = "goes another way";
   }
   return name_of(*rail.port) + (state.empty() ? "" : " (" + state + ")");
 }

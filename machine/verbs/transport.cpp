@@ -168,7 +168,7 @@ std::string VerbsTransport::describe(const Link& which) const {
     return "goes over " + (link.beside == nullptr ? "TCP" : link.beside->adapter_.port.name());
   if (link.detour != VerbsLink::Detour::none) return "is being led another way";
   if (link.datagrams != nullptr) return "by datagrams, until it carries more";
-  return link.mending ? "is being connected anew" : "";
+  return link.mending ? "is being connected" : "";
 }
 
 // ---- puts and gets

@@ -122,6 +122,8 @@ int pe_slot_of_rank(int rank) {
 
 }  // namespace periapt
 
+static_assert(sizeof(periapt::PerPe<char>) == sizeof(char**), "per_pe.h declares it so in C");
+
 extern "C" {
 void CpvInitialize_(void* variable, size_t bytes) {
   void*& own = static_cast<periapt::PerPeSlots*>(variable)->own();

@@ -198,7 +198,7 @@ struct Wish {
 
 Wish read(int argc, char** argv) {
   Wish wish;
-  wish.runs = periapt::platform::kAddressSanitizer || periapt::platform::kThreadSanitizer ? 4000 : 20000;
+  wish.runs = 10000;
   for (int i = 1; i < argc; ++i) {
     const Text word = argv[i];
     const bool with_value = word.rfind("--", 0) == 0 && i + 1 < argc;

@@ -162,7 +162,8 @@ class Charmrun(unittest.TestCase):
         with open(self.path(".charmrunrc"), "w", encoding="ascii") as file:
             file.write("true\n")
         run = self.run_on(["a"], "++n", 1, "/nowhere/program", HOME=self.path("."))
-        self.refused(run, "cannot start /nowhere/program: No such file or directory", "must be on every host", code=127)
+        self.refused(run, "No such file or directory", "cannot start /nowhere/program: the shell that has read .charmrunrc says why",
+                     "must be on every host", code=127)
 
     def test_the_secret_is_in_no_command_line_and_no_environment(self):
         job = self.start(["a", "b"], "++n", 2, PROGRAM, "idle")

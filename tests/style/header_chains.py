@@ -14,6 +14,8 @@ import re
 import sys
 from pathlib import Path
 
+# What stands before a header and may lend it something: a header that is not C++'s own, a macro, a condition.
+LENDS = re.compile(r'^\s*#\s*(if|define|include\s*[<"][^">]*[./])', re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
 
 
@@ -33,7 +35,7 @@ def begun_in(root: Path, source: Path) -> list[Path]:
     for include in INCLUDE.finditer(text):
         found = in_tree(root, source, include[1])
         if found:
-            leans = re.search(r"^\s*#\s*(if|define)", text[:include.start()], re.MULTILINE)
+            leans = LENDS.search(text[:include.start()])
             return [] if leans else [found, *begun_in(root, found)]
     return []
 

@@ -167,7 +167,7 @@ void Hub::start_locals() {
       return;
     }
     SpawnRequest request;
-    request.through = reader;
+    request.command = reader;
     if (!plan_.runscript.empty()) request.command.push_back(plan_.runscript);
     request.command.push_back(plan_.here.program);
     request.command.insert(request.command.end(), plan_.arguments.begin(), plan_.arguments.end());
@@ -185,10 +185,7 @@ void Hub::start_locals() {
     ::close(pair[1]);
     local.world = Channel(pair[0], pair[0]);
     if (!process) {
-      up({FrameKind::trouble, 127, 0,
-          "host " + plan_.here.name + ": process " + std::to_string(local.rank) + ": " + process.message() +
-              "\n      the program and its folder must be on every host under the same path, or pathfix must translate "
-              "them"});
+      tell_not_started(local, process.message());
       local.ended = local.told = true;
       return;
     }
@@ -202,6 +199,13 @@ void Hub::start_locals() {
     local.world.send({FrameKind::hello, local.rank, plan_.size,
                       bootstrap::pack_texts({plan_.job, plan_.secret, plan_.mapping, plan_.describe})});
   }
+}
+
+void Hub::tell_not_started(const Local& local, const std::string& why) {
+  up({FrameKind::trouble, 127, 0,
+      "host " + plan_.here.name + ": process " + std::to_string(local.rank) + ": " + why +
+          "\n      the program and its folder must be on every host under the same path, or pathfix must translate "
+          "them"});
 }
 
 void Hub::start_waiting_belows() {
@@ -363,6 +367,11 @@ void Hub::settle(Local& local) {
   close_fd(local.input);
   if (local.told || going_back_) return;
   local.told = true;
+  // A shell ends so that could not become the program; why has gone out with what it wrote.
+  const int code = WIFEXITED(local.wait_status) ? WEXITSTATUS(local.wait_status) : 0;
+  if (!local.here && (code == 126 || code == 127) && !reader_of_settings().empty())
+    return tell_not_started(local,
+                            "cannot start " + plan_.here.program + ": the shell that has read .charmrunrc says why");
   const bootstrap::KeptMemory* kept = bootstrap::KeptMemory::of_run();
   awaits_word_ = awaits_word_ || (local.wait_status != 0 && !local.finalized && kept != nullptr && kept->number() != 0);
   up({FrameKind::left, local.rank, local.wait_status,

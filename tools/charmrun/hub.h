@@ -122,6 +122,7 @@ class Hub {
   void give_out_unfinished(double looked, bool at_pipes);
   void feed_input(Local& local);
   void settle(Local& local);
+  void tell_not_started(const Local& local, const std::string& why);
 
   void on_below(Below& below);
   void on_below_errors(Below& below);

@@ -55,15 +55,9 @@ enum Stage : int { kFolder, kExec };
   int told[2] = {kFolder, 0};
   if (request.folder.empty() || ::chdir(request.folder.c_str()) == 0) {
     told[0] = kExec;
-    std::vector<std::string> all = request.through;
-    all.insert(all.end(), request.command.begin(), request.command.end());
-    std::vector<char*> words = raw(all), variables = raw(request.environment);
+    std::vector<char*> words = raw(request.command), variables = raw(request.environment);
     if (!request.environment.empty()) environ = variables.data();
-    // A shell that starts the command would only say of a missing one that it does not find it.
-    const char* command = words[request.through.size()];
-    const bool can_start =
-        request.through.empty() || std::strchr(command, '/') == nullptr || ::access(command, X_OK) == 0;
-    if (can_start) ::execvp(words[0], words.data());
+    ::execvp(words[0], words.data());
   }
   told[1] = errno;
   static_cast<void>(!::write(report, told, sizeof(told)));

@@ -12,7 +12,6 @@ namespace periapt::charmrun {
 
 struct SpawnRequest {
   std::vector<std::string> command;      ///< looked for in PATH when it has no slash
-  std::vector<std::string> through;      ///< what starts the command, given it as its last arguments; empty: nothing
   std::vector<std::string> environment;  ///< NAME=value; empty: ours
   std::string folder;                    ///< to begin in; empty: ours
   std::vector<int> keep_open;            ///< descriptors that the command inherits under their numbers
