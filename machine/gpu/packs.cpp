@@ -105,7 +105,7 @@ bool Packer::touches(const void* address, std::uint64_t bytes, bool imported) {
 }
 
 Result<std::shared_ptr<const void>> Packer::begin(Way way, const std::shared_ptr<const Layout>& layout,
-                                                  std::byte* scattered, std::byte* packed) {
+                                                  std::byte* scattered, std::byte* packed, bool touched) {
   if (layout->bytes == 0) return std::shared_ptr<const void>();
   const Result<Memory> found = memory_of(driver_, *layout, scattered);
   if (!found) return found.status();
@@ -114,7 +114,7 @@ Result<std::shared_ptr<const void>> Packer::begin(Way way, const std::shared_ptr
   orders.packed = word_of(packed);
   orders.unit = 1U << std::countr_zero(layout->multiples | orders.scattered | orders.packed | 16U);
   orders.unpacks = way == Way::unpack;
-  if (!fits_kernel(*layout, orders.unit) || !touches(*found) || !touches(packed, layout->bytes)) {
+  if (!fits_kernel(*layout, orders.unit) || !touches(*found) || !(touched || touches(packed, layout->bytes))) {
     const Status copied = copy(way, *layout, scattered, packed);
     return copied ? Result<std::shared_ptr<const void>>(std::shared_ptr<const void>()) : copied;
   }

@@ -47,7 +47,7 @@ class Packer {
   /// memory was freed or is not as long as the layout, and nothing was begun; or the driver refuses, or has no memory
   /// for a list, and of rows that it copies some may have been.
   Result<std::shared_ptr<const void>> begin(Way way, const std::shared_ptr<const Layout>& layout, std::byte* scattered,
-                                            std::byte* packed);
+                                            std::byte* packed, bool touched = false);
   /// Gives back the memory of lists that nothing reads at the moment: they are brought anew when they are needed.
   void drop_lists() { kept_.clear(); }
   OnGpu where() const { return {&driver_, streams_[0].gpu}; }

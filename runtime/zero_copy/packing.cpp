@@ -102,7 +102,8 @@ Status begin(Pe& pe, gpu::Packer::Way way, Packing& packing, std::byte* packed) 
     return moved;
   }
   if (Status found = find_packer(pe, packing); !found) return found;
-  Result<std::shared_ptr<const void>> held = packing.packer->begin(way, packing.layout, packing.scattered.at, packed);
+  Result<std::shared_ptr<const void>> held =
+      packing.packer->begin(way, packing.layout, packing.scattered.at, packed, packing.read_there);
   if (!held) return held.status();
   packing.held = std::move(*held);
   pe.when_reached(packing.packer->stream(way), packing.scattered, packing);
@@ -110,7 +111,8 @@ Status begin(Pe& pe, gpu::Packer::Way way, Packing& packing, std::byte* packed) 
 }
 
 bool reads(Pe& pe, Packing& packing, const void* packed, bool mapped) {
-  return find_packer(pe, packing) && packing.packer->touches(packed, packing.layout->bytes, mapped);
+  packing.read_there = find_packer(pe, packing) && packing.packer->touches(packed, packing.layout->bytes, mapped);
+  return packing.read_there;
 }
 
 void demand_as_many(const CkDeviceLayout& layout, std::size_t bytes, const std::string& what,

@@ -22,6 +22,7 @@ struct Packing : machine::Transfer {
   gpu::Room room;                    ///< where they are in one piece; none: elsewhere
   std::shared_ptr<const void> held;  ///< what the kernel reads beside
   gpu::Packer* packer = nullptr;     ///< of the GPU that they lie on, when it is first needed
+  bool read_there = false;           ///< reads() has said so
 };
 
 /// Memory of ours, for sums too. Where there is none left, what is kept for packing is given back first. A failure:
