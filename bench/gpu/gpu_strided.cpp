@@ -202,7 +202,8 @@ class Side : public CBase_Side {
   }
   void alone() {
     using periapt::gpu::Packer;
-    const auto packer = std::move(*periapt::gpu::Packer::make(driver_, gpu_));
+    periapt::gpu::Rooms rooms;
+    const auto packer = std::move(*periapt::gpu::Packer::make(driver_, gpu_, rooms));
     auto* const blocks = reinterpret_cast<std::byte*>(out_);
     auto* const piece = reinterpret_cast<std::byte*>(in_);
     const double bytes = static_cast<double>(blocks_.in_message());
@@ -211,9 +212,10 @@ class Side : public CBase_Side {
     };
     for (const auto& [name, layout] : {std::pair("rows", rows_), std::pair("list", list_)})
       for (Packer::Way way : {Packer::Way::pack, Packer::Way::unpack}) {
-        std::shared_ptr<const void> held;
-        const double seconds = seconds_of({packer->stream(way), gpu_},
-                                          [&] { held = must(packer->begin(way, layout.get(), blocks, piece)); });
+        std::vector<std::shared_ptr<const void>> held;
+        const double seconds = seconds_of({packer->stream(way), gpu_}, [&] {
+          held.push_back(must(packer->begin(way, layout.get(), blocks, piece)));
+        });
         print((std::string("alone: ") + (way == Packer::Way::pack ? "pack " : "unpack ") + name).c_str(), seconds);
       }
     const periapt::gpu::Stream stream{stream_, gpu_};

@@ -34,16 +34,6 @@ MemoryKind in_engine(std::size_t vendor, Kind kind) {
   return kind == Kind::managed ? vendors()[vendor].managed : vendors()[vendor].on_device;
 }
 
-// A handle may be opened once in a process, so all workers share what is mapped. It stays until the process ends:
-// static destructors run when the driver may be gone.
-Imports& imports_of(std::size_t vendor, Driver& driver) {
-  static std::mutex mutex;
-  static auto& imports = *new std::vector<std::unique_ptr<Imports>>(vendors().size());
-  std::lock_guard lock(mutex);
-  if (imports[vendor] == nullptr) imports[vendor] = std::make_unique<Imports>(driver);
-  return *imports[vendor];
-}
-
 // What travels: an Export, and whose GPU it is.
 struct Description {
   Export exported;
@@ -81,7 +71,7 @@ struct OfVendor {
   OfVendor(std::size_t number, Driver& driver, CourierUse courier)
       : number(number),
         driver(driver),
-        imports(imports_of(number, driver)),
+        imports(Imports::of(driver)),
         kinds(driver, &imports),
         copies(driver, courier) {}
 

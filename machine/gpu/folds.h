@@ -1,11 +1,9 @@
-// Arrays of numbers that are combined item by item where they lie, on a GPU, and the memory that their sums are made
-// in.
+// Arrays of numbers that are combined item by item where they lie, on a GPU. rooms.h has the memory for their sums.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "base/status.h"
 #include "machine/gpu/fold_orders.h"
@@ -37,32 +35,6 @@ class Folder {
   Driver& driver_;
   const Kernel kernel_;
   const Stream stream_;
-};
-
-/// Some memory: of a GPU, pinned, or, without a driver, of the heap.
-struct Room {
-  std::byte* at = nullptr;
-  std::uint64_t bytes = 0;
-  OnGpu where;
-  Kind kind = Kind::host;
-};
-
-/// Memory for sums, kept for those that come next: to allocate and to free it waits for a GPU. Used by one thread at a
-/// time.
-class Rooms {
- public:
-  Rooms() = default;
-  Rooms(const Rooms&) = delete;
-  ~Rooms();
-  /// So many bytes at least. `kind`: device or pinned, of that GPU; host. Where there is no memory left, what is kept
-  /// is freed first.
-  Result<Room> take(OnGpu where, Kind kind, std::uint64_t least);
-  void give(const Room& room);
-
- private:
-  static void free(const Room& room);
-  void free_all();
-  std::vector<Room> free_;  ///< the one that was given back last is the last
 };
 
 }  // namespace periapt::gpu

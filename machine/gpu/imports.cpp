@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
 
 #include "base/fnv1a.h"
 #include "base/log.h"
@@ -46,6 +49,16 @@ std::uint64_t this_process() {
     fill_random(&known.second, sizeof(known.second));
   }
   return known.second;
+}
+
+// Until the process ends: static destructors run when the driver may be gone.
+Imports& Imports::of(Driver& driver) {
+  static std::mutex mutex;
+  static auto& all = *new std::map<Driver*, std::unique_ptr<Imports>>;
+  std::lock_guard lock(mutex);
+  std::unique_ptr<Imports>& imports = all[&driver];
+  if (imports == nullptr) imports = std::make_unique<Imports>(driver);
+  return *imports;
 }
 
 Imports::~Imports() {

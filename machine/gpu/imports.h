@@ -40,6 +40,8 @@ std::uint64_t this_process();
 /// One a process and driver: a handle may be opened once. Any thread may call it.
 class Imports {
  public:
+  /// The process's, which all workers share.
+  static Imports& of(Driver& driver);
   explicit Imports(Driver& driver, std::size_t idle_most = 64) : driver_(driver), idle_most_(idle_most) {}
   Imports(const Imports&) = delete;
   Imports& operator=(const Imports&) = delete;

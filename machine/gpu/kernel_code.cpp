@@ -1,5 +1,12 @@
 #include "machine/gpu/kernel_code.h"
 
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+
+#include "base/log.h"
+
 namespace periapt::gpu {
 
 // Written by embed.cmake. Texts end with a zero; an image is that zero alone where the build had no compiler for it.
@@ -29,23 +36,33 @@ KernelCode courier_code(std::string_view vendor) {
 }
 
 KernelCode fold_code(std::string_view vendor) {
-  KernelCode code;
-  code.image = vendor == "cuda" ? std::span(embedded::cuda_fold_image, embedded::cuda_fold_image_size)
-                                : std::span(embedded::hip_fold_image, embedded::hip_fold_image_size);
-  code.source = {"fold.cu", text(embedded::fold_source)};
-  code.headers = {{"machine/gpu/fold_orders.h", text(embedded::fold_orders)},
-                  {"machine/gpu/fold_kernel.inc", text(embedded::fold_kernel)}};
-  return code;
+  return {vendor == "cuda" ? std::span(embedded::cuda_fold_image, embedded::cuda_fold_image_size)
+                           : std::span(embedded::hip_fold_image, embedded::hip_fold_image_size),
+          {"fold.cu", text(embedded::fold_source)},
+          {{"machine/gpu/fold_orders.h", text(embedded::fold_orders)},
+           {"machine/gpu/fold_kernel.inc", text(embedded::fold_kernel)}}};
 }
 
 KernelCode pack_code(std::string_view vendor) {
-  KernelCode code;
-  code.image = vendor == "cuda" ? std::span(embedded::cuda_pack_image, embedded::cuda_pack_image_size)
-                                : std::span(embedded::hip_pack_image, embedded::hip_pack_image_size);
-  code.source = {"pack.cu", text(embedded::pack_source)};
-  code.headers = {{"machine/gpu/pack_orders.h", text(embedded::pack_orders)},
-                  {"machine/gpu/pack_kernel.inc", text(embedded::pack_kernel)}};
-  return code;
+  return {vendor == "cuda" ? std::span(embedded::cuda_pack_image, embedded::cuda_pack_image_size)
+                           : std::span(embedded::hip_pack_image, embedded::hip_pack_image_size),
+          {"pack.cu", text(embedded::pack_source)},
+          {{"machine/gpu/pack_orders.h", text(embedded::pack_orders)},
+           {"machine/gpu/pack_kernel.inc", text(embedded::pack_kernel)}}};
+}
+
+// Until the process ends: static destructors run when the driver may be gone.
+const Result<Kernel>& kernel_of(Driver& driver, int gpu, KernelCode (*code)(std::string_view), const char* name) {
+  using Name = std::tuple<Driver*, int, std::string>;
+  static std::mutex mutex;
+  static auto& kernels = *new std::map<Name, Result<Kernel>>;
+  std::lock_guard lock(mutex);
+  const Name wanted{&driver, gpu, name};
+  if (const auto known = kernels.find(wanted); known != kernels.end()) return known->second;
+  Result<Kernel> loaded = driver.load_kernel(gpu, code(driver.vendor()), name);
+  log::detail(std::string("the kernel ") + name + " of GPU " + std::to_string(gpu) +
+              (loaded ? " is loaded" : " is not used: " + loaded.message()));
+  return kernels.emplace(wanted, std::move(loaded)).first->second;
 }
 
 }  // namespace periapt::gpu

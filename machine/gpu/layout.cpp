@@ -36,8 +36,9 @@ Result<Layout> layout_of_rows(std::uint64_t first, std::uint64_t block, std::spa
   layout.first = first;
   layout.block = block;
   std::uint64_t bytes = block, end = first;
+  if (block == 0) return Layout();
   for (const Layout::Row& row : rows)
-    if (row.count == 0 || block == 0) return Layout();
+    if (row.count == 0) return Layout();
   if (!add_product(end, 1, block)) return too_far();
   for (const Layout::Row& row : rows) {
     if (!add_product(end, row.count - 1, row.stride) || __builtin_mul_overflow(bytes, row.count, &bytes))
@@ -54,7 +55,7 @@ Result<Layout> layout_of_rows(std::uint64_t first, std::uint64_t block, std::spa
     return Status::failure("it has " + std::to_string(layout.rows.size()) + " rows within each other, and " +
                            std::to_string(Layout::kMostRows) + " is the most");
   layout.bytes = bytes;
-  layout.extent = bytes != 0 ? end : 0;
+  layout.extent = end;
   layout.multiples = first | layout.block;
   for (const Layout::Row& row : layout.rows) layout.multiples |= row.stride;
   layout.overlaps = rows_overlap(layout.block, layout.rows);

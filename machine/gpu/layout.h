@@ -34,6 +34,10 @@ struct Layout {
   bool overlaps = false;        ///< some bytes are in two blocks: it cannot be written by
 
   bool is_list() const { return !blocks.empty(); }
+  /// One block, which lies at begin(): it can be sent as any memory.
+  bool is_one_piece() const { return bytes != 0 && rows.empty() && blocks.size() <= 1; }
+  /// Of the block that stands first in the message.
+  std::uint64_t begin() const { return is_list() ? blocks[0].offset : first; }
 };
 
 /// Rows, each of which holds those before it: its stride is not less than they reach, or the layout overlaps. Those

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <mutex>
 #include <string>
 #include <utility>
 
-#include "base/log.h"
+#include "machine/gpu/imports.h"
 #include "machine/gpu/kernel_code.h"
 
 namespace periapt::gpu {
@@ -17,49 +16,55 @@ constexpr std::uint64_t kUnitsOfThread = 4;        // pack_rows()
 constexpr std::uint64_t kMostUnits = 0xFFFF'FFFF;  // that the kernel numbers
 constexpr std::uint64_t kLargestPiece = 4096;
 constexpr std::uint64_t kMostLanes = 32;
-constexpr std::size_t kMostLists = 8;
 constexpr std::uint64_t kMostPitch = (std::uint64_t{1} << 31) - 1;  // of copies by rows, for both vendors
 static_assert(Layout::kMostRows == PackOrders::kMostRows);
 
-Result<Kernel> load_pack(Driver& driver, int gpu) {
-  Result<Kernel> loaded = driver.load_kernel(gpu, pack_code(driver.vendor()), kPackName);
-  log::detail("strided memory of GPU " + std::to_string(gpu) +
-              (loaded ? " is packed by a kernel" : " is copied row by row: " + loaded.message()));
-  return loaded;
+Word word_of(const void* address) { return reinterpret_cast<Word>(address); }
+
+// A list's kernel numbers pieces, of which there are not more than this.
+bool fits_kernel(const Layout& layout, std::uint64_t unit) {
+  return (layout.is_list() ? layout.blocks.size() + layout.bytes / kLargestPiece : layout.bytes / unit) <= kMostUnits;
 }
 
-Word word_of(const void* address) { return reinterpret_cast<Word>(address); }
+// Where memory ends that is found at an address: what is mapped by hand goes on in the next mapping, if that is there.
+std::uintptr_t end_of(Driver& driver, const Memory& found, std::uintptr_t enough) {
+  std::uintptr_t end = found.begin + found.size;
+  while (end < enough && found.kind == Kind::vmm) {
+    const Result<Memory> next = driver.look(reinterpret_cast<const void*>(end));
+    if (!next || next->kind != Kind::vmm || next->gpu != found.gpu || next->begin + next->size <= end) break;
+    end = next->begin + next->size;
+  }
+  return end;
+}
 
 }  // namespace
 
-/// The pieces of a list of blocks, in memory of the GPU.
-struct Packer::List {
-  Driver& driver;
-  const int gpu;
-  std::vector<PackPiece> pieces;  ///< what they are copied from, as long as a stream may do it
-  std::byte* at = nullptr;
-  unsigned lanes_log2 = 0;
-
-  List(Driver& of, int on) : driver(of), gpu(on) {}
-  List(const List&) = delete;
-  ~List() {
-    if (at == nullptr) return;
-    if (const Status freed = driver.free(gpu, Kind::device, at); !freed) log::detail(freed.message());
-  }
-  unsigned count() const { return static_cast<unsigned>(pieces.size() - 1); }
-};
-
-// Until the process ends: static destructors run when the driver may be gone.
-const Result<Kernel>& Packer::kernel(Driver& driver, int gpu) {
-  static std::mutex mutex;
-  static auto& kernels = *new std::map<std::pair<Driver*, int>, Result<Kernel>>;
-  std::lock_guard lock(mutex);
-  const auto known = kernels.find({&driver, gpu});
-  return known != kernels.end() ? known->second
-                                : kernels.emplace(std::pair(&driver, gpu), load_pack(driver, gpu)).first->second;
+Result<Memory> memory_of(Driver& driver, const Layout& layout, const std::byte* scattered) {
+  Result<Memory> found = driver.look(scattered);
+  if (!found) return found;
+  if (found->kind == Kind::host) return unknown_memory(scattered);
+  const auto address = reinterpret_cast<std::uintptr_t>(scattered);
+  const std::uint64_t there = end_of(driver, *found, address + layout.extent) - address;
+  if (there >= layout.extent) return found;
+  return Status::failure("a layout that ends " + std::to_string(layout.extent) +
+                         " bytes after its address, in an allocation that ends " + std::to_string(there) +
+                         " bytes after it");
 }
 
-Result<std::unique_ptr<Packer>> Packer::make(Driver& driver, int gpu) {
+/// The pieces of a list of blocks, in memory of the GPU; one more says where the last one ends.
+struct Packer::List {
+  Rooms& rooms;
+  Room room;
+  unsigned count = 0, lanes_log2 = 0;
+
+  List(Rooms& of, const Room& where) : rooms(of), room(where) {}
+  List(const List&) = delete;
+  ~List() { rooms.give(room); }
+};
+
+const Result<Kernel>& Packer::kernel(Driver& driver, int gpu) { return kernel_of(driver, gpu, pack_code, kPackName); }
+
+Result<std::unique_ptr<Packer>> Packer::make(Driver& driver, int gpu, Rooms& rooms) {
   const Result<Stream> pack = driver.make_stream(gpu);
   if (!pack) return pack.status();
   const Result<Stream> unpack = driver.make_stream(gpu);
@@ -67,7 +72,7 @@ Result<std::unique_ptr<Packer>> Packer::make(Driver& driver, int gpu) {
     driver.destroy(*pack);
     return unpack.status();
   }
-  return std::unique_ptr<Packer>(new Packer(driver, kernel(driver, gpu), *pack, *unpack));
+  return std::unique_ptr<Packer>(new Packer(driver, rooms, kernel(driver, gpu), *pack, *unpack));
 }
 
 Packer::~Packer() {
@@ -88,44 +93,44 @@ bool Packer::touches(const Memory& memory) {
 }
 
 bool Packer::touches(const void* address, std::uint64_t bytes, bool imported) {
-  const Result<Memory> found = driver_.look(address);
-  if (found && imported && found->gpu != streams_[0].gpu) return false;
+  Result<Memory> found = driver_.look(address);
+  if (found && imported) {
+    if (const auto gpu = Imports::of(driver_).opened_at(found->begin)) {
+      found->gpu = *gpu;  // whatever the driver says
+      found->open = true;
+    }
+    if (found->gpu != streams_[0].gpu) return false;
+  }
   return found && found->holds(reinterpret_cast<std::uintptr_t>(address), bytes) && touches(*found);
 }
 
 Result<std::shared_ptr<const void>> Packer::begin(Way way, const std::shared_ptr<const Layout>& layout,
-                                                  std::byte* scattered, std::byte* packed) {
+                                                  std::byte* scattered, std::byte* packed, bool touched) {
   if (layout->bytes == 0) return std::shared_ptr<const void>();
-  const Result<Memory> found = driver_.look(scattered);
+  const Result<Memory> found = memory_of(driver_, *layout, scattered);
   if (!found) return found.status();
-  if (found->kind == Kind::host) return unknown_memory(scattered);
-  const auto address = reinterpret_cast<std::uintptr_t>(scattered);
-  if (!found->holds(address, layout->extent))
-    return Status::failure("a layout that ends " + std::to_string(layout->extent) +
-                           " bytes after its address, in an allocation that ends " +
-                           std::to_string(found->begin + found->size - address) + " bytes after it");
   PackOrders orders{};
   orders.scattered = word_of(scattered) + (layout->is_list() ? 0 : layout->first);
   orders.packed = word_of(packed);
   orders.unit = 1U << std::countr_zero(layout->multiples | orders.scattered | orders.packed | 16U);
   orders.unpacks = way == Way::unpack;
-  const std::uint64_t units = layout->bytes / orders.unit;
-  if (units > kMostUnits || !touches(*found) || !touches(packed, layout->bytes)) {
+  if (!fits_kernel(*layout, orders.unit) || !touches(*found) || !(touched || touches(packed, layout->bytes))) {
     const Status copied = copy(way, *layout, scattered, packed);
     return copied ? Result<std::shared_ptr<const void>>(std::shared_ptr<const void>()) : copied;
   }
-  std::shared_ptr<const List> list;
-  Word items = units / kUnitsOfThread;
+  std::shared_ptr<const void> held;
+  Word items = layout->bytes / orders.unit / kUnitsOfThread;
   if (layout->is_list()) {
-    Result<std::shared_ptr<const List>> known = list_of(way, layout);
+    Result<Held> known = list_of(way, layout);
     if (!known) return known.status();
-    list = *known;
-    orders.pieces = word_of(list->at);
-    orders.count = list->count();
-    orders.lanes_log2 = list->lanes_log2;
+    const List& list = *known->first;
+    held = std::move(known->second);
+    orders.pieces = word_of(list.room.at);
+    orders.count = list.count;
+    orders.lanes_log2 = list.lanes_log2;
     items = Word{orders.count} << orders.lanes_log2;
   } else {
-    orders.count = static_cast<unsigned>(units);
+    orders.count = static_cast<unsigned>(layout->bytes / orders.unit);
     orders.block = static_cast<unsigned>(layout->block / orders.unit);
     orders.rows = static_cast<unsigned>(layout->rows.size());
     for (std::size_t i = 0; i < layout->rows.size(); ++i)
@@ -133,38 +138,52 @@ Result<std::shared_ptr<const void>> Packer::begin(Way way, const std::shared_ptr
   }
   void* arguments[] = {&orders};
   const auto blocks = std::clamp<std::uint64_t>((items + kPackThreads - 1) / kPackThreads, 1, kMostPackBlocks);
-  const Status begun = driver_.launch(streams_[static_cast<std::size_t>(way)], *kernel_, static_cast<unsigned>(blocks),
-                                      kPackThreads, arguments);
-  return begun ? Result<std::shared_ptr<const void>>(std::shared_ptr<const void>(std::move(list))) : begun;
+  const Stream stream = streams_[static_cast<std::size_t>(way)];
+  const Status begun = driver_.launch(stream, *kernel_, static_cast<unsigned>(blocks), kPackThreads, arguments);
+  if (begun) return held;
+  if (held) static_cast<void>(driver_.finish(stream));  // a list may be on its way
+  return begun;
 }
 
 // A block is cut into pieces, so that threads have about as much to do each.
-Result<std::shared_ptr<const Packer::List>> Packer::list_of(Way way, const std::shared_ptr<const Layout>& layout) {
-  const auto known = std::find_if(kept_.begin(), kept_.end(),
-                                  [&](const Kept& kept) { return kept.layout == layout && kept.way == way; });
-  if (known != kept_.end()) {
-    std::rotate(known, known + 1, kept_.end());
-    return kept_.back().list;
-  }
-  const Stream stream = streams_[static_cast<std::size_t>(way)];
-  auto list = std::make_shared<List>(driver_, stream.gpu);
+Result<Packer::Held> Packer::list_of(Way way, const std::shared_ptr<const Layout>& layout) {
+  const auto number = static_cast<std::size_t>(way);
+  const auto of_layout = [&](const Kept& kept) { return kept.layout == layout; };
+  auto kept = std::find_if(kept_.begin(), kept_.end(), of_layout);
+  if (kept != kept_.end() && kept->lists[number]) return Held{kept->lists[number], kept->lists[number]};
+  // A layout that the program has let go of does not come again.
+  std::erase_if(kept_, [](const Kept& one) { return one.layout.use_count() == 1; });
+
+  struct Brought {
+    std::shared_ptr<const List> list;
+    std::vector<PackPiece> pieces;  // are read by the copy
+  };
+  auto brought = std::make_shared<Brought>();
   Word packed = 0;
   for (const Layout::Block& block : layout->blocks) {
     for (std::uint64_t done = 0; done < block.bytes; done += kLargestPiece)
-      list->pieces.push_back({block.offset + done, packed + done});
+      brought->pieces.push_back({block.offset + done, packed + done});
     packed += block.bytes;
   }
-  const std::uint64_t lanes = std::clamp<std::uint64_t>(packed / list->pieces.size() / 16, 1, kMostLanes);
+  const std::uint64_t count = brought->pieces.size();
+  const std::uint64_t lanes = std::clamp<std::uint64_t>(packed / count / 16, 1, kMostLanes);
+  brought->pieces.push_back({0, packed});
+  const std::uint64_t bytes = brought->pieces.size() * sizeof(PackPiece);
+  Result<Room> room = rooms_.take(where(), Kind::device, bytes);
+  if (!room && !kept_.empty()) {
+    drop_lists();
+    room = rooms_.take(where(), Kind::device, bytes);
+  }
+  if (!room) return room.status();
+  auto list = std::make_shared<List>(rooms_, *room);
+  list->count = static_cast<unsigned>(count);
   list->lanes_log2 = static_cast<unsigned>(std::bit_width(lanes - 1));
-  list->pieces.push_back({0, packed});
-  const std::uint64_t bytes = list->pieces.size() * sizeof(PackPiece);
-  const Result<std::byte*> made = driver_.allocate(stream.gpu, Kind::device, bytes);
-  if (!made) return made.status();
-  list->at = *made;
-  if (const Status copied = driver_.copy(stream, list->at, list->pieces.data(), bytes); !copied) return copied;
-  if (kept_.size() == kMostLists) kept_.erase(kept_.begin());
-  kept_.push_back({layout, way, list});
-  return std::shared_ptr<const List>(std::move(list));
+  if (Status copied = driver_.copy(streams_[number], room->at, brought->pieces.data(), bytes); !copied) return copied;
+  kept = std::find_if(kept_.begin(), kept_.end(), of_layout);
+  if (kept == kept_.end()) kept = kept_.insert(kept, Kept{layout, {}});
+  kept->lists[number] = list;
+  brought->list = list;
+  return Held{list, brought};
 }
 
 Status Packer::copy(Way way, const Layout& layout, std::byte* scattered, std::byte* packed) {

@@ -256,12 +256,12 @@ void OneSided::when_reached(int pe, void* stream, ucx::Place memory, Transfer& t
 
 // ---- on this host
 
-// False: it cannot be mapped here, or nothing says how.
 Result<ucx::Mapping> OneSided::map(int pe, std::span<const std::byte> described, std::uint64_t address,
                                    std::uint64_t bytes, ucx::Place local) {
   if (described.empty() || config_.simulated) return Status::failure("it is not described, or takes virtual time");
   return devices_.map(of_process(pe), described, address, bytes, local);
 }
+// False: it cannot be mapped here, or nothing says how.
 bool OneSided::copy_mapped(Transfer& transfer) {
   Result<ucx::Mapping> mapped =
       map(transfer.pe_, transfer.described, transfer.remote_, transfer.size_, {transfer.local_, transfer.kind_});

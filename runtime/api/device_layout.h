@@ -2,8 +2,8 @@
 // no vendor's toolkit: reached from charm++.h.
 //
 //   auto column = CkDeviceLayout::vector<double>(rows, 1, columns);      // rows x 1 elements, a row's length apart
-//   block[next].halo(rows, CkDeviceBuffer(d_field, column, stream));     // entry void halo(int n, nocopydevice double
-//   x[n]);
+//   // .ci: entry void halo(int n, nocopydevice double x[n]);
+//   block[next].halo(rows, CkDeviceBuffer(d_field, column, stream));
 //
 //   void halo(int& n, double*& x, CkDeviceBufferPost* post) { x = d_field + columns - 1; post[0].layout = column; }
 //
@@ -59,7 +59,7 @@ class CkDeviceLayout {
   std::size_t extent() const;
   const std::shared_ptr<const periapt::gpu::Layout>& get() const { return layout_; }
 
-  // Only a contiguous one can be a part of a message's arguments: else the run ends with a sentence.
+  // It goes along with a chare or a message: which elements it is of, not their memory. Made anew where it comes to.
   void pup(PUP::er& p);
 
  private:

@@ -20,7 +20,7 @@ namespace periapt::zero_copy {
 
 void device_failed(const std::string& entry, const Status& status) {
   fatal("an array of a call could not be copied from or to the memory of a GPU: " + status.message(), entry,
-        "it was freed, or is not as long as the call says; or its GPU is lost",
+        "it was freed, or is not as long as the call says; or its GPU is lost, or full",
         "keep the memory until the callback of its CkDeviceBuffer comes, or the entry runs; periapt-doctor lists what "
         "of this machine's GPUs is in use");
 }
@@ -84,9 +84,11 @@ void HeldCall::hold(Array& array) {
 void HeldCall::reached(Array& array) {
   const DeviceArray& what = array.what;
   if (what.buffer.layout.is_contiguous() || what.bytes == 0)
-    leave(array, what.buffer.ptr, CkCallback(CkCallback::ignore));
-  else
-    pack(array);
+    return leave(array, what.buffer.ptr, CkCallback(CkCallback::ignore));
+  if (!what.buffer.layout.get()->is_one_piece()) return pack(array);
+  const Result<std::byte*> at = one_piece_at(*what.buffer.layout.get(), place_of(what.buffer.ptr, array.kind));
+  if (!at) device_failed(caller_in_words(), at.status());
+  leave(array, *at, CkCallback(CkCallback::ignore));
 }
 
 void HeldCall::pack(Array& array) {

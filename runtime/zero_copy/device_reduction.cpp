@@ -28,6 +28,7 @@
 #include "runtime/api/reduction_fields.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/scheduler/process.h"
+#include "runtime/zero_copy/packing.h"
 #include "runtime/zero_copy/zero_copy_parts.h"
 
 namespace periapt::zero_copy {
@@ -122,7 +123,6 @@ struct DeviceSums {
   std::unordered_map<std::uint64_t, std::unique_ptr<Sum>> all;
   // A run that goes on from a checkpoint does not give a number again that is in there.
   std::uint64_t next = clock::now_ns();
-  gpu::Rooms rooms;
   std::map<std::pair<gpu::Driver*, int>, std::unique_ptr<gpu::Folder>> folders;  // null: the GPU has no kernel
 };
 
@@ -175,7 +175,7 @@ CkCallback not_inline(CkCallback callback) {
 // It has been read.
 void drop(Pe& pe, Sum& sum) {
   if (wants_to_know(sum.cb)) not_inline(sum.cb).send();
-  if (sum.room.at) sums_of(pe).rooms.give(sum.room);
+  give_room(pe, sum.room);
   sums_of(pe).all.erase(sum.name.sum);
 }
 // The same as a callback.
@@ -185,8 +185,8 @@ void on_read(void* sum, void* message) {
   if (--read.readers == 0) drop(*Pe::current(), read);
 }
 
-gpu::Room take_room(Pe& pe, const Sum& sum, const gpu::Room& like) {
-  Result<gpu::Room> room = sums_of(pe).rooms.take(like.where, like.kind, sum.name.bytes);
+gpu::Room room_for(Pe& pe, const Sum& sum, const gpu::Room& like) {
+  Result<gpu::Room> room = take_room(pe, like.where, like.kind, sum.name.bytes);
   if (!room) failed(sum.name, room.status());
   return *room;
 }
@@ -212,7 +212,7 @@ void choose_place(Pe& pe, Sum& sum) {
   gpu::Room room;
   if (where) room.where = *where;
   room.kind = sum.folder ? gpu::Kind::device : where ? gpu::Kind::pinned : gpu::Kind::host;
-  sum.room = take_room(pe, sum, room);
+  sum.room = room_for(pe, sum, room);
   sum.place.at = sum.room.at;
   sum.place.kind = sum.folder ? kind_of(pe, sum.room.at, sum.name.bytes) : ucx::MemoryKind::host;
   if (sum.folder) sum.stream = sum.folder->stream();
@@ -233,7 +233,7 @@ void copy(Pe& pe, ucx::Place to, ucx::Place from, const DeviceContribution& name
 
 void added(Pe& pe, Part& part) {
   Sum& sum = *part.into;
-  if (part.room.at) sums_of(pe).rooms.give(part.room);
+  give_room(pe, part.room);
   if (part.here) drop(pe, *part.here);
   if (--sum.left != 0) return;
   sum.parts.clear();
@@ -286,7 +286,7 @@ void bring(Pe& pe, Part& part) {
       part.local = there.at;
       return brought(pe, part);
     }
-    part.room = take_room(pe, sum, sum.room);
+    part.room = room_for(pe, sum, sum.room);
     part.local = part.room.at;
   }
   part.local_kind = sum.place.kind;

@@ -8,13 +8,14 @@
 #include "base/fatal.h"
 #include "base/readable.h"
 #include "runtime/objects/pe_objects.h"
+#include "runtime/pup/stl.h"
 #include "runtime/scheduler/process.h"
 
 namespace periapt::zero_copy {
 
-/// Those of a PE.
+/// Those of a PE, and its memory for what is made on the way.
 struct Packers {
-  gpu::Rooms rooms;
+  gpu::Rooms rooms;  // lists of the packers lie there
   std::map<std::pair<gpu::Driver*, int>, std::unique_ptr<gpu::Packer>> of_gpus;
 };
 
@@ -32,7 +33,7 @@ Status find_packer(Pe& pe, Packing& packing) {
   if (!where) return gpu::unknown_memory(packing.scattered.at);
   std::unique_ptr<gpu::Packer>& packer = packers_of(pe).of_gpus[{where->driver, where->gpu}];
   if (!packer) {
-    Result<std::unique_ptr<gpu::Packer>> made = gpu::Packer::make(*where->driver, where->gpu);
+    Result<std::unique_ptr<gpu::Packer>> made = gpu::Packer::make(*where->driver, where->gpu, packers_of(pe).rooms);
     if (!made) return made.status();
     packer = std::move(*made);
   }
@@ -40,11 +41,15 @@ Status find_packer(Pe& pe, Packing& packing) {
   return {};
 }
 
+Status demand_memory_of_host(const gpu::Layout& layout, const std::byte* scattered) {
+  if (is_readable(scattered + layout.extent - 1)) return {};
+  return Status::failure("a layout that ends " + std::to_string(layout.extent) +
+                         " bytes after its address, where there is no memory");
+}
+
 Status move_by_processor(gpu::Packer::Way way, const Packing& packing, std::byte* packed) {
   const gpu::Layout& layout = *packing.layout;
-  if (!is_readable(packing.scattered.at + layout.extent - 1))
-    return Status::failure("a layout that ends " + std::to_string(layout.extent) +
-                           " bytes after its address, where there is no memory");
+  if (Status there = demand_memory_of_host(layout, packing.scattered.at); !there) return there;
   if (way == gpu::Packer::Way::pack)
     gpu::gather(layout, packed, packing.scattered.at);
   else
@@ -54,13 +59,21 @@ Status move_by_processor(gpu::Packer::Way way, const Packing& packing, std::byte
 
 }  // namespace
 
+Result<gpu::Room> take_room(Pe& pe, gpu::OnGpu where, gpu::Kind kind, std::uint64_t bytes) {
+  Packers& packers = packers_of(pe);
+  Result<gpu::Room> room = packers.rooms.take(where, kind, bytes);
+  const auto packer = packers.of_gpus.find({where.driver, where.gpu});
+  if (room || kind != gpu::Kind::device || packer == packers.of_gpus.end()) return room;
+  packer->second->drop_lists();
+  return packers.rooms.take(where, kind, bytes);
+}
+
 Status take_room(Pe& pe, Packing& packing) {
   const bool of_host = packing.scattered.kind == ucx::MemoryKind::host;
   if (!of_host)
     if (Status found = find_packer(pe, packing); !found) return found;
-  Result<gpu::Room> room =
-      packers_of(pe).rooms.take(of_host ? gpu::OnGpu() : packing.packer->where(),
-                                of_host ? gpu::Kind::host : gpu::Kind::device, packing.layout->bytes);
+  Result<gpu::Room> room = take_room(pe, of_host ? gpu::OnGpu() : packing.packer->where(),
+                                     of_host ? gpu::Kind::host : gpu::Kind::device, packing.layout->bytes);
   if (!room) return room.status();
   packing.room = *room;
   return {};
@@ -70,6 +83,18 @@ void give_room(Pe& pe, const gpu::Room& room) {
   if (room.at != nullptr) packers_of(pe).rooms.give(room);
 }
 
+Result<std::byte*> one_piece_at(const gpu::Layout& layout, ucx::Place memory) {
+  if (memory.kind == ucx::MemoryKind::host) {
+    if (Status there = demand_memory_of_host(layout, memory.at); !there) return there;
+  } else {
+    const std::optional<gpu::OnGpu> where = gpu::gpu_of(memory.at);
+    if (!where) return gpu::unknown_memory(memory.at);
+    if (const Result<gpu::Memory> found = gpu::memory_of(*where->driver, layout, memory.at); !found)
+      return found.status();
+  }
+  return memory.at + layout.begin();
+}
+
 Status begin(Pe& pe, gpu::Packer::Way way, Packing& packing, std::byte* packed) {
   if (packing.scattered.kind == ucx::MemoryKind::host) {
     const Status moved = move_by_processor(way, packing, packed);
@@ -77,7 +102,8 @@ Status begin(Pe& pe, gpu::Packer::Way way, Packing& packing, std::byte* packed) 
     return moved;
   }
   if (Status found = find_packer(pe, packing); !found) return found;
-  Result<std::shared_ptr<const void>> held = packing.packer->begin(way, packing.layout, packing.scattered.at, packed);
+  Result<std::shared_ptr<const void>> held =
+      packing.packer->begin(way, packing.layout, packing.scattered.at, packed, packing.read_there);
   if (!held) return held.status();
   packing.held = std::move(*held);
   pe.when_reached(packing.packer->stream(way), packing.scattered, packing);
@@ -85,7 +111,8 @@ Status begin(Pe& pe, gpu::Packer::Way way, Packing& packing, std::byte* packed) 
 }
 
 bool reads(Pe& pe, Packing& packing, const void* packed, bool mapped) {
-  return find_packer(pe, packing) && packing.packer->touches(packed, packing.layout->bytes, mapped);
+  packing.read_there = find_packer(pe, packing) && packing.packer->touches(packed, packing.layout->bytes, mapped);
+  return packing.read_there;
 }
 
 void demand_as_many(const CkDeviceLayout& layout, std::size_t bytes, const std::string& what,
@@ -190,9 +217,34 @@ CkDeviceLayout CkDeviceLayout::make_subarray(const Numbers& sizes, const Numbers
 std::size_t CkDeviceLayout::bytes() const { return layout_ ? layout_->bytes : 0; }
 std::size_t CkDeviceLayout::extent() const { return layout_ ? layout_->extent : 0; }
 
+// As numbers: what each block or row is, or nothing of a contiguous one. It is made of them there as it was made here.
 void CkDeviceLayout::pup(PUP::er& p) {
-  if (!layout_ || p.isDeleting()) return;
-  periapt::fatal("a CkDeviceLayout is to be packed into a message", "",
-                 "it belongs to the memory of one side, and means nothing elsewhere",
-                 "give it to the CkDeviceBuffer of a nocopydevice parameter, and make the receiver's where that is");
+  enum Form : std::uint8_t { contiguous, rows, list } form = contiguous;
+  std::vector<std::uint64_t> numbers;
+  if (layout_ && !p.isUnpacking()) {
+    form = layout_->is_list() ? list : rows;
+    if (form == rows) numbers = {layout_->first, layout_->block};
+    for (const Layout::Row& row : layout_->rows) numbers.insert(numbers.end(), {row.count, row.stride});
+    for (const Layout::Block& block : layout_->blocks) numbers.insert(numbers.end(), {block.offset, block.bytes});
+  }
+  auto number = static_cast<std::uint8_t>(form);
+  p | number;
+  p | numbers;
+  if (!p.isUnpacking()) return;
+  layout_ = nullptr;
+  if (number == contiguous) return;
+  const std::string call = "pup()";
+  const std::size_t first = number == rows ? 2 : 0;
+  if (number > list || numbers.size() < first || numbers.size() % 2 != 0)
+    refuse(call, std::to_string(numbers.size()) + " numbers of form " + std::to_string(number),
+           "What is unpacked was not packed as a CkDeviceLayout, or is damaged");
+  if (number == rows) {
+    std::vector<Layout::Row> of;
+    for (std::size_t i = first; i < numbers.size(); i += 2) of.push_back({numbers[i], numbers[i + 1]});
+    layout_ = made(call, periapt::gpu::layout_of_rows(numbers[0], numbers[1], of));
+  } else {
+    std::vector<Layout::Block> of;
+    for (std::size_t i = first; i < numbers.size(); i += 2) of.push_back({numbers[i], numbers[i + 1]});
+    layout_ = made(call, periapt::gpu::layout_of_blocks(of));
+  }
 }

@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "machine/gpu/folds.h"
 #include "machine/gpu/layout.h"
 #include "machine/gpu/packs.h"
+#include "machine/gpu/rooms.h"
 #include "runtime/api/device_layout.h"
 #include "runtime/scheduler/pe.h"
 
@@ -22,13 +22,20 @@ struct Packing : machine::Transfer {
   gpu::Room room;                    ///< where they are in one piece; none: elsewhere
   std::shared_ptr<const void> held;  ///< what the kernel reads beside
   gpu::Packer* packer = nullptr;     ///< of the GPU that they lie on, when it is first needed
+  bool read_there = false;           ///< reads() has said so
 };
 
-/// Memory for the elements in one piece: on the GPU of the scattered ones, or the host's with those. A failure: there
-/// is none left.
+/// Memory of ours, for sums too. Where there is none left, what is kept for packing is given back first. A failure:
+/// that does not suffice.
+Result<gpu::Room> take_room(Pe& pe, gpu::OnGpu where, gpu::Kind kind, std::uint64_t bytes);
+/// For the elements in one piece: on the GPU of the scattered ones, or the host's with those. A failure: there is none
+/// left, or no driver knows their memory.
 Status take_room(Pe& pe, Packing& packing);
-/// For what is packed next.
+/// For what comes next.
 void give_room(Pe& pe, const gpu::Room& room);
+/// Where the elements of a layout in one piece lie (Layout::is_one_piece()), which go as those of any array. A failure:
+/// they reach beyond their memory, or it was freed.
+Result<std::byte*> one_piece_at(const gpu::Layout& layout, ucx::Place memory);
 /// From the blocks to `packed`, or back; `done` is called when they are there: at once, by the processor, where they
 /// are in memory of the host (`packed` too). Its memory is looked at only now. A failure: `done` is not called.
 Status begin(Pe& pe, gpu::Packer::Way way, Packing& packing, std::byte* packed);

@@ -251,6 +251,7 @@ class PostedCall {
     array.size = std::min(array.size, post.assigned_bytes);
     array.local_kind = kind_of(objects_.pe, array.local, array.size);
     if (array.size != 0) array.device->layout = post.layout.get();
+    array.device->scattered = array.place();
     array.ended = [](Pe& pe, Access& access) {
       auto& array = static_cast<Array&>(access);
       has_arrived(pe, array);
@@ -266,7 +267,11 @@ class PostedCall {
     objects_.pe.when_reached(post.stream, array.place(), *array.device);
   }
 
-  void* buffer(unsigned index) const { return arrays_[index].local; }
+  // As it was posted.
+  void* buffer(unsigned index) const {
+    const Array& array = arrays_[index];
+    return array.device && array.device->scattered.at ? array.device->scattered.at : array.local;
+  }
   std::size_t bytes(unsigned index) const { return arrays_[index].size; }
 
   // The entry has run.
@@ -319,7 +324,12 @@ class PostedCall {
 
   void stream_reached(Array& array, const Status& status) {
     if (!status) device_failed(name_of(ep_), status);
-    if (array.device->layout) return bring_to_unpack(array);
+    if (array.device->layout && !array.device->layout->is_one_piece()) return bring_to_unpack(array);
+    if (array.device->layout) {
+      const Result<std::byte*> at = one_piece_at(*array.device->layout, array.place());
+      if (!at) device_failed(name_of(ep_), at.status());
+      array.local = *at;
+    }
     if (!array.here) return static_cast<void>(begin(objects_.pe, array));
     if (array.local_kind == ucx::MemoryKind::host) {
       if (array.size) std::memcpy(array.local, array.here, array.size);
@@ -340,7 +350,6 @@ class PostedCall {
   void bring_to_unpack(Array& array) {
     Device& device = *array.device;
     Pe& pe = objects_.pe;
-    device.scattered = array.place();
     const bool of_host = array.local_kind == ucx::MemoryKind::host;
     if (array.here && of_host) return unpack(array, array.in_message());
     if (!array.here && !of_host)
@@ -374,7 +383,10 @@ class PostedCall {
       const auto described = std::as_bytes(std::span(device.description.bytes)).first(device.description.length);
       Result<ucx::Mapping> mapped = pe.process.layer().one_sided().map(
           pe.index, described, reinterpret_cast<std::uintptr_t>(array.remote.ptr), array.size, device.scattered);
-      if (!mapped) return nullptr;
+      if (!mapped) {
+        device.description.length = 0;  // to fetch them does not try it again
+        return nullptr;
+      }
       device.mapping = std::move(mapped->at);
       there = device.mapping.get();
     }
@@ -397,7 +409,6 @@ class PostedCall {
       if (!array.here && !device.room.at) has_arrived(pe, array);
       give_room(pe, device.room);
       device.mapping = nullptr;
-      array.local = device.scattered.at;
       call.one_less();
     };
     const Status begun = zero_copy::begin(pe, gpu::Packer::Way::unpack, device, packed);

@@ -1,4 +1,4 @@
-// Arrays that are combined where they lie, and the memory that this is done in: on fake GPUs.
+// Arrays that are combined where they lie: on fake GPUs.
 #include "machine/gpu/folds.h"
 
 #include <algorithm>
@@ -102,67 +102,12 @@ TEST_P(FoldsTest, KnowWhereMemoryLies) {
   EXPECT_TRUE(gpu_of_thread().has_value());
 }
 
-TEST_P(FoldsTest, KeepMemoryForThoseThatComeNext) {
-  const OnGpu where{&driver, 0};
-  const std::int64_t before = settings.memory;
-  {
-    Rooms rooms;
-    const Room one = *rooms.take(where, Kind::device, 1000);
-    rooms.give(one);
-    EXPECT_NE(rooms.take({&driver, 1}, Kind::device, 1000)->at, one.at);
-    EXPECT_NE(rooms.take(where, Kind::pinned, 1000)->at, one.at);
-    EXPECT_NE(rooms.take(where, Kind::device, 2000)->at, one.at);
-    EXPECT_NE(rooms.take(where, Kind::device, 100)->at, one.at) << "small sums do not hold large memory";
-    EXPECT_EQ(rooms.take(where, Kind::device, 900)->at, one.at);
-    const std::int64_t with_five = settings.memory;
-    std::vector<Room> many;
-    for (int i = 0; i < 40; ++i) many.push_back(*rooms.take(where, Kind::device, 1000));
-    for (const Room& room : many) rooms.give(room);
-    EXPECT_EQ(with_five - settings.memory, 16 * 1000) << "a bounded number is kept";
-  }
-  EXPECT_EQ(before - settings.memory, 1000 + 1000 + 2000 + 100) << "what was not given back is not freed";
-}
-
-TEST_P(FoldsTest, KeepThatOfTheSmallestToo) {
-  Rooms rooms;
-  const Room one = *rooms.take({&driver, 0}, Kind::device, 7);
-  rooms.give(one);
-  EXPECT_EQ(rooms.take({&driver, 0}, Kind::device, 1)->at, one.at);
-  EXPECT_TRUE(rooms.take({&driver, 0}, Kind::device, 0).ok());
-  rooms.give(one);
-}
-
-TEST_P(FoldsTest, FreeWhatIsKeptWhereThereIsNoMemoryLeft) {
-  Rooms rooms;
-  rooms.give(*rooms.take({&driver, 0}, Kind::device, 4000));
-  settings.memory = 3000;
-  const Result<Room> larger = rooms.take({&driver, 0}, Kind::device, 5000);
-  ASSERT_TRUE(larger.ok()) << larger.message();
-  EXPECT_EQ(settings.memory, 3000 + 4000 - 5000);
-  EXPECT_FALSE(rooms.take({&driver, 0}, Kind::device, 3000).ok()) << "nothing is kept now";
-  rooms.give(*larger);
-}
-
-TEST_P(FoldsTest, AreOfTheHostWithoutADriver) {
-  Rooms rooms;
-  const Room room = *rooms.take({}, Kind::host, 100);
-  std::memset(room.at, 1, 100);
-  rooms.give(room);
-  EXPECT_EQ(rooms.take({}, Kind::host, 100)->at, room.at);
-  rooms.give(room);
-}
-
 TEST_P(FoldsTest, AnswerWhatTheDriverRefuses) {
   std::unique_ptr<Folder> folder = std::move(*Folder::make(driver, 0));
   settings.launches = 0;
   std::byte* const memory = make(Kind::device, 80);
   const Word at = reinterpret_cast<Word>(memory);
   EXPECT_FALSE(folder->begin({at, at, 10, FoldOperation::sum, FoldItem::float64}).ok());
-  Rooms rooms;
-  settings.memory = 10;
-  const Result<Room> none = rooms.take({&driver, 0}, Kind::device, 1000);
-  ASSERT_FALSE(none.ok());
-  EXPECT_THAT(none.message(), HasSubstr("1000 bytes"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, FoldsTest, ::testing::Values("cuda", "hip"),

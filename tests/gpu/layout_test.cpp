@@ -86,6 +86,17 @@ TEST(Layout, MayHaveNothingInIt) {
   }
 }
 
+TEST(Layout, IsOnePieceWhereThereIsOneBlock) {
+  for (const Layout& layout : {rows(24, 8, {}), rows(24, 2, {{4, 2}}), rows(24, 8, {{1, 100}}), blocks({{24, 8}}),
+                               blocks({{24, 3}, {27, 5}})}) {
+    EXPECT_TRUE(layout.is_one_piece());
+    EXPECT_EQ(layout.begin(), 24u);
+  }
+  for (const Layout& layout : {rows(24, 8, {{2, 9}}), rows(0, 8, {{0, 8}}), rows(0, 0, {}), blocks({{24, 8}, {0, 8}})})
+    EXPECT_FALSE(layout.is_one_piece());
+  EXPECT_EQ(rows(24, 0, {}).extent, 0u);
+}
+
 TEST(Layout, EndsWithinTheAddresses) {
   constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   EXPECT_THAT(layout_of_rows(most - 3, 4, {}).message(), HasSubstr("beyond the addresses"));

@@ -11,6 +11,9 @@
 
 #include "machine/gpu/packs.h"
 #include "runtime/pup/pup.h"
+#include "runtime/pup/stl.h"
+#include "tests/gpu/driver_function.h"
+#include "tests/gpu/fake/faults.h"
 #include "tests/host/amount.h"
 #include "tests/zero-copy/device_memory.h"
 
@@ -37,6 +40,7 @@ using Numbers = CkDeviceLayout::Numbers;
 constexpr int cell_count = 5;
 constexpr int elements = 240;  // of each shape but those in which there is nothing
 constexpr int shapes = 9, shapes_in = 8, nothing = 9, nothing_too = 10;
+constexpr int arrays_of_step = 20;
 constexpr int large = periapt::tests::amount(700);  // ints
 
 // Where the elements of a layout are, found without it.
@@ -96,7 +100,7 @@ Shape shape_of_items(int number) {
     case 2:
       return vector_of<T>(30, 8, 20);
     case 3:
-      return vector_of<T>(1, 240, 1000);
+      return subarray_of<T>({6, 240}, {1, 240}, {3, 0});  // in one piece
     case 4:
       return indexed_of<T>({500, 0, 17, 18, 300, 90, 40}, {100, 16, 1, 2, 90, 0, 31});
     case 5:
@@ -121,6 +125,22 @@ Shape shape_of(int number, int items) {
   for (const std::ptrdiff_t place : of_items.places) add(shape, place * large, large);
   shape.size = of_items.size * large;
   return shape;
+}
+
+bool are_alike(const CkDeviceLayout& a, const CkDeviceLayout& b) {
+  if (a.is_contiguous() || b.is_contiguous()) return a.is_contiguous() == b.is_contiguous();
+  using periapt::gpu::Layout;
+  const Layout &one = *a.get(), &other = *b.get();
+  const auto same_rows = [](const Layout::Row& x, const Layout::Row& y) {
+    return x.count == y.count && x.stride == y.stride;
+  };
+  const auto same_blocks = [](const Layout::Block& x, const Layout::Block& y) {
+    return x.offset == y.offset && x.bytes == y.bytes;
+  };
+  return one.first == other.first && one.block == other.block && one.bytes == other.bytes &&
+         one.extent == other.extent && one.multiples == other.multiples && one.overlaps == other.overlaps &&
+         std::equal(one.rows.begin(), one.rows.end(), other.rows.begin(), other.rows.end(), same_rows) &&
+         std::equal(one.blocks.begin(), one.blocks.end(), other.blocks.begin(), other.blocks.end(), same_blocks);
 }
 
 int value(int seed, std::ptrdiff_t i) { return static_cast<int>(i * 7919 + seed * 104729) & 0x3FFFFFFF; }
@@ -218,6 +238,8 @@ class Main : public CBase_Main {
     nodes = CProxy_NodeBranch::ckNew();
     if (wrong.empty())
       thisProxy.run();
+    else if (wrong == "steps" || wrong == "one_piece")
+      thisProxy.steps(wrong == "steps" ? 4 : 3);
     else
       cells[0].wrong(wrong);
   }
@@ -257,6 +279,11 @@ class Main : public CBase_Main {
         cells[kind].sendToAll({out, (out + kind) % shapes_in, kind, 4 - kind, 1, kind});
       wait(5 * (cell_count + CkNumPes() + CkNumNodes() + 3));
     }
+    for (int shape = 0; shape <= nothing_too; ++shape) {
+      const CkDeviceLayout layout = shape_of(shape, 1).layout;
+      cells[1].given(shape, layout, CkDeviceBuffer(nullptr, layout));
+    }
+    wait(nothing_too + 1);
     cells.rounds(3);
     wait(cell_count * 3 * 2);
     // Elements that are on the move.
@@ -265,15 +292,33 @@ class Main : public CBase_Main {
     CkPrintf("all strided messages have come\n");
     CkExit();
   }
+
+  // On the fake driver: the same arrays again and again, after the first time without more memory.
+  void steps(int shape) {
+    static auto* const settings = driver_function<periapt::fake_gpu::Settings*()>("periapt_fake_gpu_settings");
+    for (int step = 0; step < 6; ++step) {
+      cells[0].sendStep(shape);
+      wait(2 * arrays_of_step);
+      if (step == 0) settings()->memory = 0;
+    }
+    CkPrintf("%d bytes were given back, %d kernels were launched\n", static_cast<int>(settings()->memory),
+             static_cast<int>(settings()->launched));
+    CkExit();
+  }
 };
 
 class Cell : public CBase_Cell {
   Cell_SDAG_CODE int round = 0;
+  std::vector<CkDeviceLayout> layouts_;       // of all shapes
+  std::vector<Memory*> out_, in_;             // of steps
+  std::vector<CkDeviceLayout> step_layouts_;  // that are the program's from the first step on
 
  public:
-  Cell() = default;
+  Cell() {
+    for (int shape = 0; shape <= nothing_too; ++shape) layouts_.push_back(shape_of(shape, 1).layout);
+  }
   explicit Cell(CkMigrateMessage*) {}
-  void pup(PUP::er&) override {}
+  void pup(PUP::er& p) override { p | layouts_; }
 
   void send(const Case& c) {
     thisProxy[(thisIndex + 1) % cell_count].take(c, count_of(c), to_send(c));
@@ -300,8 +345,40 @@ class Cell : public CBase_Cell {
     thisProxy[thisIndex].wander(left - 1);
     migrateMe((CkMyPe() + 1 + (left + thisIndex) % 3) % CkNumPes());
   }
-  void take(const Case& c, int&, int*& x, CkDeviceBufferPost* where) { post(c, x, where[0]); }
+  void take(const Case& c, int&, int*& x, CkDeviceBufferPost* where) {
+    post(c, x, where[0]);
+    DEMAND(c.items != 1 || are_alike(where[0].layout, layouts_.at(static_cast<std::size_t>(c.in))));
+    if (c.items == 1) where[0].layout = layouts_[static_cast<std::size_t>(c.in)];
+  }
   void take(const Case& c, int n, int* x) { check(c, x, n); }
+
+  void sendStep(int shape) {
+    const Shape from = shape_of(shape, 1);
+    for (std::size_t i = 0; i < arrays_of_step; ++i) {
+      if (out_.size() == i) {
+        out_.push_back(&make(Kind::device, from.size));
+        step_layouts_.push_back(from.layout);
+      }
+      thisProxy[1].step(shape, elements,
+                        CkDeviceBuffer(out_[i]->at<int>(), step_layouts_[i], CkCallback(CkIndex_Main::one(), mainProxy),
+                                       out_[i]->stream()));
+    }
+  }
+  void step(int shape, int&, int*& x, CkDeviceBufferPost* where) {
+    const std::size_t i = static_cast<std::size_t>(round++) % arrays_of_step;
+    if (in_.size() == i) {
+      const Shape to = shape_of(shape, 1);
+      in_.push_back(&make(Kind::device, to.size));
+      step_layouts_.push_back(to.layout);
+    }
+    x = in_[i]->at<int>();
+    where[0].cuda_stream = in_[i]->stream();
+    where[0].layout = step_layouts_[i];
+  }
+  void step(int, int n, int*) {
+    DEMAND(n == elements);
+    mainProxy.one();
+  }
 
   void two(const Case& c, int&, int*& x, int&, double*& y, CkDeviceBufferPost* where) {
     post(c, x, where[0]);
@@ -344,7 +421,6 @@ class Cell : public CBase_Cell {
     if (how == "endless") CkDeviceLayout::vector<int>(std::ptrdiff_t{1} << 62, 1, 4);
     if (how == "contributed")
       contribute(400, good, CkReduction::sum_int, CkCallback(CkReductionTarget(Cell, sum), thisProxy));
-    if (how == "argument") thisProxy[1].given(good);
     if (how == "sent_zero") bad.layout = CkDeviceLayout::vector<int>(0, 1, 2);
     if (how == "sent_past") bad.layout = CkDeviceLayout::vector<int>(100, 1, 3);
     if (how == "sent_past_host") bad.layout = CkDeviceLayout::vector<int>(100, 1, std::ptrdiff_t{1} << 40);
@@ -381,7 +457,11 @@ class Cell : public CBase_Cell {
   }
   void sum(int&, int*&, CkDeviceBufferPost*) {}
   void sum(int, int*) {}
-  void given(const CkDeviceBuffer&) {}
+  void given(int shape, const CkDeviceLayout& layout, const CkDeviceBuffer& buffer) {
+    DEMAND(are_alike(layout, layouts_.at(static_cast<std::size_t>(shape))));
+    DEMAND(are_alike(buffer.layout, layout));
+    mainProxy.one();
+  }
 };
 
 class Branch : public CBase_Branch {

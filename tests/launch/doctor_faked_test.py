@@ -273,6 +273,8 @@ class Probes(unittest.TestCase):
         self.told(host("version=10020"), "CUDA", "limited", "is a driver for CUDA 10.2, and 11.4 is the oldest", remedy="update the driver")
         compiler = os.path.join(FAKE_GPUS, "libfake_cuda.so")
         self.told(host("gpus=2", PERIAPT_LIBNVRTC=compiler), "CUDA 1 reductions", "good", "of its memory are combined there")
+        self.told(host("gpus=2", PERIAPT_LIBNVRTC=compiler), "CUDA 1 layouts", "good", "of its memory are packed by a kernel")
+        self.told(host("gpus=1,image=209,compile=6", PERIAPT_LIBNVRTC=compiler), "CUDA 0 layouts", "limited", "copied row by row: ")
         self.told(host("gpus=1,image=209,compile=6", PERIAPT_LIBNVRTC=compiler), "CUDA 0 reductions", "limited", "combined by the host: ")
         if "CUDA" in Host().look()[0]:  # there is no driver here
             if not os.path.exists("/proc/driver/nvidia/version"):

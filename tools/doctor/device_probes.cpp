@@ -10,6 +10,7 @@
 
 #include "machine/gpu/couriers.h"
 #include "machine/gpu/folds.h"
+#include "machine/gpu/packs.h"
 #include "machine/gpu/vendors.h"
 #include "tools/doctor/finding.h"
 
@@ -69,6 +70,13 @@ void probe_gpus(const gpu::Vendor& vendor, Findings& findings) {
          name + " reductions",
          kernel ? State::good : State::limited,
          kernel ? "of its memory are combined there" : "of its memory are combined by the host: " + kernel.message(),
+         {}});
+    const Result<gpu::Kernel>& packs = gpu::Packer::kernel(*driver.value(), static_cast<int>(i));
+    findings.push_back(
+        {"devices",
+         name + " layouts",
+         packs ? State::good : State::limited,
+         packs ? "of its memory are packed by a kernel" : "of its memory are copied row by row: " + packs.message(),
          {}});
   }
 }

@@ -164,7 +164,7 @@ inline int answer(const Allocation& found, const void* address, int attribute, u
       *static_cast<unsigned char*>(data) = found.kind == Kind::managed;
       return 0;
     case 9:
-      std::memcpy(data, &found.gpu, 4);
+      std::memcpy(data, found.imported ? &found.owner : &found.gpu, 4);
       return 0;
     case 17:
       std::memcpy(data, &pool, 8);

@@ -379,7 +379,8 @@ int Machine::export_memory(const void* memory, Handle* handle) {
 int Machine::import_memory(int gpu, const Handle& handle, void** made) {
   if (settings.ipc == 0) return kMapFailed;
   if (handle.process == ::getpid()) return kInvalidContext;
-  if (std::find(visible_.begin(), visible_.end(), handle.physical) == visible_.end()) return kInvalidDevice;
+  const auto owner = std::find(visible_.begin(), visible_.end(), handle.physical);
+  if (owner == visible_.end()) return kInvalidDevice;
   if (imported_.count(handle.id) != 0) return kAlreadyMapped;
   const std::string path = "/proc/" + std::to_string(handle.process) + "/fd/" + std::to_string(handle.file);
   char link[128] = {};
@@ -390,6 +391,7 @@ int Machine::import_memory(int gpu, const Handle& handle, void** made) {
   Allocation allocation{Kind::device, gpu,  next_id_++, handle.size, ::open(path.c_str(), O_RDWR | O_CLOEXEC),
                         nullptr,      true, false};
   if (allocation.file < 0) return kMapFailed;
+  allocation.owner = static_cast<int>(owner - visible_.begin());
   void* mapped = ::mmap(nullptr, handle.size, PROT_READ | PROT_WRITE, MAP_SHARED, allocation.file, 0);
   if (mapped == MAP_FAILED) return kMapFailed;
   allocation.bytes = static_cast<std::byte*>(mapped);

@@ -37,6 +37,7 @@ struct Allocation {
   std::byte* bytes = nullptr;  ///< where they really are
   bool imported = false;
   bool foreign = false;  ///< of a context that a program has made: streams of others cannot reach it
+  int owner = -1;  ///< of what is imported: the GPU that it lies on, which the driver names, whatever may touch it
 };
 
 struct Handle {
