@@ -11,7 +11,7 @@ namespace periapt::gpu {
 
 // Written by embed.cmake. Texts end with a zero; an image is that zero alone where the build had no compiler for it.
 namespace embedded {
-extern const unsigned char board[], kernel[], cuda_source[], hip_source[], cuda_image[], hip_image[];
+extern const unsigned char items[], board[], kernel[], cuda_source[], hip_source[], cuda_image[], hip_image[];
 extern const unsigned long cuda_image_size, hip_image_size;
 extern const unsigned char fold_orders[], fold_kernel[], fold_source[], cuda_fold_image[], hip_fold_image[];
 extern const unsigned long cuda_fold_image_size, hip_fold_image_size;
@@ -21,6 +21,15 @@ extern const unsigned long cuda_pack_image_size, hip_pack_image_size;
 
 namespace {
 const char* text(const unsigned char* bytes) { return reinterpret_cast<const char*>(bytes); }
+
+using Image = std::span<const unsigned char>;
+
+// Of a kernel with one source for both vendors (items_on_gpu.inc).
+KernelCode code_over_items(Image cuda, Image hip, std::string_view vendor, KernelCode::Text source,
+                           KernelCode::Text orders, KernelCode::Text kernel) {
+  return {
+      vendor == "cuda" ? cuda : hip, source, {{"machine/gpu/items_on_gpu.inc", text(embedded::items)}, orders, kernel}};
+}
 }  // namespace
 
 KernelCode courier_code(std::string_view vendor) {
@@ -36,19 +45,19 @@ KernelCode courier_code(std::string_view vendor) {
 }
 
 KernelCode fold_code(std::string_view vendor) {
-  return {vendor == "cuda" ? std::span(embedded::cuda_fold_image, embedded::cuda_fold_image_size)
-                           : std::span(embedded::hip_fold_image, embedded::hip_fold_image_size),
-          {"fold.cu", text(embedded::fold_source)},
-          {{"machine/gpu/fold_orders.h", text(embedded::fold_orders)},
-           {"machine/gpu/fold_kernel.inc", text(embedded::fold_kernel)}}};
+  return code_over_items({embedded::cuda_fold_image, embedded::cuda_fold_image_size},
+                         {embedded::hip_fold_image, embedded::hip_fold_image_size}, vendor,
+                         {"fold.cu", text(embedded::fold_source)},
+                         {"machine/gpu/fold_orders.h", text(embedded::fold_orders)},
+                         {"machine/gpu/fold_kernel.inc", text(embedded::fold_kernel)});
 }
 
 KernelCode pack_code(std::string_view vendor) {
-  return {vendor == "cuda" ? std::span(embedded::cuda_pack_image, embedded::cuda_pack_image_size)
-                           : std::span(embedded::hip_pack_image, embedded::hip_pack_image_size),
-          {"pack.cu", text(embedded::pack_source)},
-          {{"machine/gpu/pack_orders.h", text(embedded::pack_orders)},
-           {"machine/gpu/pack_kernel.inc", text(embedded::pack_kernel)}}};
+  return code_over_items({embedded::cuda_pack_image, embedded::cuda_pack_image_size},
+                         {embedded::hip_pack_image, embedded::hip_pack_image_size}, vendor,
+                         {"pack.cu", text(embedded::pack_source)},
+                         {"machine/gpu/pack_orders.h", text(embedded::pack_orders)},
+                         {"machine/gpu/pack_kernel.inc", text(embedded::pack_kernel)});
 }
 
 // Until the process ends: static destructors run when the driver may be gone.
