@@ -54,10 +54,9 @@ int listening_socket() {
     if (fd < 0) continue;
     const int off = 0;
     if (family == AF_INET6) ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    sockaddr_storage any{};
-    any.ss_family = static_cast<sa_family_t>(family);
-    const socklen_t length = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-    if (::bind(fd, reinterpret_cast<sockaddr*>(&any), length) == 0 && ::listen(fd, 1024) == 0) return fd;
+    tcp::Address any;
+    any.family = family == AF_INET6 ? 6 : 4;
+    if (tcp::bind_somewhere(fd, any) && ::listen(fd, 1024) == 0) return fd;
     const int error = errno;
     ::close(fd);
     errno = error;

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +15,7 @@
 #include <sstream>
 
 #include "base/error_text.h"
+#include "base/secret.h"
 #include "base/this_host.h"
 
 namespace periapt::tcp {
@@ -260,6 +262,23 @@ socklen_t to_socket(const Address& address, sockaddr_storage* socket) {
   in6->sin6_port = htons(address.port);
   std::memcpy(&in6->sin6_addr, address.ip.data(), 16);
   return sizeof *in6;
+}
+
+// Each port that the kernel chooses from is taken for a minute by a connection that has ended: many short runs one
+// behind the other leave none.
+bool bind_somewhere(int fd, Address address) {
+  constexpr int kTries = 200;
+  constexpr std::uint16_t kFirst = 10240, kCount = 50000;
+  const bool is_free = address.port == 0;
+  for (int i = 0; i <= kTries; ++i) {
+    sockaddr_storage socket{};
+    const socklen_t size = to_socket(address, &socket);
+    if (::bind(fd, reinterpret_cast<sockaddr*>(&socket), size) == 0) return true;
+    if (errno != EADDRINUSE || !is_free) return false;
+    fill_random(&address.port, sizeof address.port);
+    address.port = static_cast<std::uint16_t>(kFirst + address.port % kCount);
+  }
+  return false;
 }
 
 Address from_socket(const sockaddr_storage& socket) {

@@ -46,6 +46,9 @@ std::string ip_text(int family, const std::array<std::byte, 16>& ip);
 std::string text(const Address& address);
 /// Of an address for bind() and connect(); returns its length.
 socklen_t to_socket(const Address& address, sockaddr_storage* socket);
+/// To the address's port; where that is 0, to one that the kernel chooses or, where it has none left, that is tried by
+/// chance. False: errno says why not.
+bool bind_somewhere(int fd, Address address);
 Address from_socket(const sockaddr_storage& socket);
 /// False: no address of this transport.
 bool read_address(std::span<const std::byte> bytes, Address* address);

@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "base/log.h"
-#include "base/secret.h"
 
 namespace periapt::tcp {
 
@@ -72,26 +71,6 @@ TcpTransport::~TcpTransport() {
   links_.clear();
   if (epoll_ >= 0) ::close(epoll_);
 }
-
-namespace {
-
-/// To a port that the kernel chooses. Each of those that it chooses from is taken for a minute by a connection that has
-/// ended: many short runs one behind the other leave none. Then ports are tried by chance. False: errno says why not.
-bool bind_somewhere(int fd, Address address) {
-  constexpr int kTries = 200;
-  constexpr std::uint16_t kFirst = 10240, kCount = 50000;
-  for (int i = 0; i <= kTries; ++i) {
-    sockaddr_storage socket{};
-    const socklen_t size = to_socket(address, &socket);
-    if (::bind(fd, reinterpret_cast<sockaddr*>(&socket), size) == 0) return true;
-    if (errno != EADDRINUSE) return false;
-    fill_random(&address.port, sizeof address.port);
-    address.port = static_cast<std::uint16_t>(kFirst + address.port % kCount);
-  }
-  return false;
-}
-
-}  // namespace
 
 Status TcpTransport::listen() {
   epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
