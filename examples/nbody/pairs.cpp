@@ -7,7 +7,6 @@
 namespace periapt::nbody {
 namespace {
 
-constexpr int images = 27, middle_image = 13;
 constexpr std::size_t line = 64;  // bytes of a node
 static_assert(sizeof(Node) == line);
 

@@ -9,9 +9,6 @@
 namespace periapt::nbody {
 namespace {
 
-constexpr int images = 27;
-constexpr int middle_image = 13;
-
 /// Sources of a list that are asked for before their turn. They lie anywhere in the trees, and waiting for memory is a
 /// tenth of the walk otherwise.
 constexpr std::size_t sources_ahead = 8;

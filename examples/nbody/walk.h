@@ -33,6 +33,9 @@
 
 namespace periapt::nbody {
 
+/// The box itself and its 26 neighbours, where space is periodic; the middle one is the box.
+inline constexpr int images = 27, middle_image = 13;
+
 /// What a force evaluation is to be like.
 struct Gravity {
   double theta = 0.7;
@@ -154,7 +157,7 @@ class Walk {
 
   const Gravity gravity_;
   const float opening_;
-  std::array<Vec3, 27> shifts_;  // of the images
+  std::array<Vec3, images> shifts_;  // of the images
   const Tree& own_;
   std::span<Particle> particles_;
   Finder find_;

@@ -12,9 +12,9 @@
 namespace periapt::loadbalance {
 
 namespace {
-class Packing {
+class PhasePacking {
  public:
-  explicit Packing(const LoadDatabase& database)
+  explicit PhasePacking(const LoadDatabase& database)
       : problem_(database, Problem::Order::as_recorded), empty_(problem_), loads_(empty_) {
     for (std::size_t k = 0; k < loads_.phases(); ++k) {
       reach_.push_back(loads_.average(k));
@@ -116,7 +116,7 @@ void pack_within(const LoadDatabase& database, const std::vector<int>& pes, cons
     object.pe = to;
     if (!database.phases.empty()) own.phases.push_back(database.phases[i]);
   }
-  const Assignment to = Packing(own).solve(tolerance);
+  const Assignment to = PhasePacking(own).solve(tolerance);
   for (std::size_t k = 0; k < objects.size(); ++k) assignment[objects[k]] = pes[static_cast<std::size_t>(to[k])];
 }
 
@@ -157,7 +157,7 @@ Assignment solve(const LoadDatabase& database, const StrategyOptions& options) {
   std::map<std::int32_t, std::vector<int>> by_process;
   for (std::size_t pe = 0; pe < database.pes.size(); ++pe)
     by_process[database.pes[pe].process].push_back(static_cast<int>(pe));
-  if (by_process.size() < 2 || database.positions.empty()) return Packing(database).solve(tolerance);
+  if (by_process.size() < 2 || database.positions.empty()) return PhasePacking(database).solve(tolerance);
   std::vector<std::vector<int>> pes;
   std::vector<int> process(database.pes.size());
   for (const auto& [_, part] : by_process) {
