@@ -6,7 +6,7 @@
 #include "pup_stl.h"
 
 struct Item {
-  int value, further;
+  int value = 0, further = 0;
   CkGroupID streamer;  // that it came by
 #ifdef OWNING
   std::vector<int> copies = std::vector<int>(static_cast<std::size_t>(value % 7), value);

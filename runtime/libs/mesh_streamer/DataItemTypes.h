@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "runtime/api/array_index.h"
+#include "runtime/pup/stl.h"
 
 // An item for an element of an array.
 template <class dtype, class itype>

@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "DataItemTypes.h"
 #include "VirtualRouter.h"
 #include "runtime/api/array_map.h"
 #include "runtime/api/objects.h"
