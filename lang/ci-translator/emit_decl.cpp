@@ -23,16 +23,19 @@ class DeclEmitter {
     out_.line("#ifndef " + guard);
     out_.line("#define " + guard);
     out_.line("#include \"charm++.h\"");
-    bool python = false, conditional = false;
+    bool python = false, conditional = false, told = false;
     forEachItem(module_.items, "", [&](const Item& item, const std::string&) {
       auto* chare = std::get_if<Chare>(&item.node);
       if (!chare) return;
       python |= chare->has("python");
-      for (const Entry* entry : entriesOf(*chare))
+      for (const Entry* entry : entriesOf(*chare)) {
+        told |= isTold(*entry);
         for (const Parameter& p : entry->parameters) conditional |= p.conditional;
+      }
     });
     if (python) out_.line("#include \"PythonCCS.h\"");
     if (conditional) out_.line("#include \"runtime/api/conditional_argument.h\"");
+    if (told) out_.line("#include \"runtime/api/direct_call.h\"");
     Stretch first;
     gather(module_.items, {}, false, first);
     stretches_.push_back(std::move(first));
@@ -239,7 +242,10 @@ class DeclEmitter {
     out_.line("  static int __idx;");
     out_.line("  static void __register(const char* name, std::size_t size);");
     for (const Entry* entry : entriesOf(names.chare)) {
-      if (!isRegistered(*entry)) continue;
+      if (!isRegistered(*entry)) {
+        if (isTold(*entry)) out_.line("  static int " + EntryNames(*entry).ep + ";  // for traces");
+        continue;
+      }
       if (entry->header) {
         declareTemplateEntry(names, *entry);
         continue;

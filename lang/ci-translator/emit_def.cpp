@@ -304,7 +304,7 @@ class DefEmitter {
     out_.line("// " + std::string(toText(chare.kind)) + " " + chare.name);
     out_.line(header + "int " + names.index + "::__idx = 0;");
     for (const Entry* entry : entriesOf(chare)) {
-      if (!isRegistered(*entry) || entry->header) continue;
+      if ((!isRegistered(*entry) && !isTold(*entry)) || entry->header) continue;
       out_.line(header + "int " + names.index + "::" + EntryNames(*entry).ep + " = 0;");
       if (hasReductionWrapper(*entry))
         out_.line(header + "int " + names.index + "::ep_redn_wrapper_" + entry->name + " = 0;");
@@ -501,8 +501,12 @@ class DefEmitter {
     for (const Type& base : chare.bases)
       out_.line("  CkRegisterBase(__idx, " + prefixed("CkIndex_", base) + "::__idx, periapt::baseOffset<" +
                 names.local + ", " + base.plain() + ">());");
-    for (const Entry* entry : entriesOf(chare))
+    for (const Entry* entry : entriesOf(chare)) {
       if (isRegistered(*entry) && !entry->header) registerEntry(names, *entry);
+      if (!isRegistered(*entry) && isTold(*entry))
+        out_.line("  " + EntryNames(*entry).ep + " = CkRegisterEp(\"" + escaped(signature(*entry)) +
+                  "\", periapt::called_by_message, 0, __idx, periapt::ep_local);");
+    }
     if (names.migrates())
       out_.line("  CkRegisterMigCtor(__idx, CkRegisterEp(\"" + chare.name +
                 "(CkMigrateMessage*)\", _call_migrate, 0, __idx, periapt::ep_constructor));");

@@ -64,6 +64,8 @@ EntryNames::EntryNames(const Entry& entry) {
   suffixed = entry.name + "_";
   if (entry.parameters.empty())
     suffixed += "void";
+  else if (!isRegistered(entry))  // its pointers are to no messages
+    suffixed += "local" + std::to_string(entry.ordinal);
   else if (takesMessage(entry))
     suffixed += entry.parameters[0].type.name;
   else
@@ -91,5 +93,9 @@ bool hasReductionWrapper(const Entry& entry) {
   return entry.has("reductiontarget") && !takesMessage(entry) && !isForDevice(entry);
 }
 bool isRegistered(const Entry& entry) { return !entry.has("local") || entry.body.has_value(); }
+bool isTold(const Entry& entry) {
+  const bool direct = entry.has("local") || entry.has("whenidle") || (entry.has("inline") && ncpyCount(entry) == 0);
+  return direct && !entry.has("notrace") && !entry.header;
+}
 
 }  // namespace periapt::ci

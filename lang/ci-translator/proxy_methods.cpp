@@ -162,6 +162,12 @@ class Methods {
     if (names_.isArray()) return "localObject";
     return receiver_ == Receiver::element ? "localMember" : "localBranch";
   }
+  /// What tells of a call in place, of impl_local, as long as that lasts; empty for entries that nothing records.
+  std::string directCall(const Entry& entry) const {
+    if (!isTold(entry)) return {};
+    const std::string array = names_.isArray() ? ", (" + self_ + ").ckGetArrayID().index()" : "";
+    return "const periapt::DirectCall impl_direct(" + ep(entry) + ", impl_local" + array + ");";
+  }
   static std::string messageForm(const std::string& name, const Entry& entry) {
     return name + (takesMessage(entry) ? "Message" : "");
   }
@@ -172,8 +178,10 @@ class Methods {
     withOptions(f, entry);
     // (Arrays sent without a copy have buffers to be released: those always take the way through the runtime.)
     if (entry.has("inline") && receiver_ == Receiver::element && !names_.isSingle() && ncpyCount(entry) == 0) {
+      const std::string call = "return void(impl_local->" + entry.name + "(" + directArguments(entry) + "));";
+      const std::string told = directCall(entry);
       f.body.push_back("if (auto* impl_local = static_cast<" + names_.local + "*>(periapt::" + localReceiver() + "(" +
-                       self_ + "))) return void(impl_local->" + entry.name + "(" + directArguments(entry) + "));");
+                       self_ + "))) " + (told.empty() ? call : "{ " + told + " " + call + " }"));
     }
     f.body.push_back("periapt::" + messageForm("invoke", entry) + callArgumentsOf(entry));
     out_.push_back(std::move(f));
@@ -243,6 +251,7 @@ class Methods {
                      "));");
     f.body.push_back("if (!impl_local) periapt::notLocal(" + self_ + ", \"" + names_.local + "\", \"" + entry.name +
                      "\");");
+    if (const std::string told = directCall(entry); !told.empty()) f.body.push_back(told);
     f.body.push_back("return impl_local->" + entry.name + "(" + join(arguments) + ");");
     out_.push_back(std::move(f));
   }

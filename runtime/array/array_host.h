@@ -54,9 +54,10 @@ class ArrayHost {
   virtual void order_migration(std::uint64_t element, const CkArrayIndex& index, int to) = 0;
   // Where it is has become known: what waits for it goes on.
   virtual void release_waiting(std::uint64_t element) = 0;
-  // A message from PE `source` waits here, its home, the first for this element: its entry may say that it makes the
-  // element.
-  virtual void first_waits(int entry, int source, const CkArrayIndex& index) = 0;
+  // Whether a message makes its element where there is none, as its entry may say.
+  virtual bool makes_element(const Message& message) const = 0;
+  // Such a message from PE `source` waits here, its home, the first for this element.
+  virtual void make_element(int entry, int source, const CkArrayIndex& index) = 0;
   // A claim is under way, and has been answered: balancing waits for it, as for an element that migrates.
   virtual void claim_begins() = 0;
   virtual void claim_ends() = 0;

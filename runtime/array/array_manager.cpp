@@ -349,9 +349,12 @@ void ArrayManager::create_on_demand(const CkArrayIndex& index, int pe) {
   insert({index, constructor, pe}, std::move(none));
 }
 
-void ArrayManager::first_waits(int entry, int source, const CkArrayIndex& index) {
-  const unsigned flags = entry_info(entry).flags;
-  if (flags & (ep_createhere | ep_createhome)) create_on_demand(index, flags & ep_createhere ? source : pe_.index);
+bool ArrayManager::makes_element(const Message& message) const {
+  return message->target == Target::array && entry_info(message->entry).flags & (ep_createhere | ep_createhome);
+}
+
+void ArrayManager::make_element(int entry, int source, const CkArrayIndex& index) {
+  create_on_demand(index, entry_info(entry).flags & ep_createhere ? source : pe_.index);
 }
 
 void ArrayManager::adopt(ArrayElement* element) {

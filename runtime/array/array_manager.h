@@ -92,7 +92,8 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
     routing_.order(ArrayRouting::Order::migrate, id, index, to);
   }
   void release_waiting(std::uint64_t id) override { routing_.release_waiting(id); }
-  void first_waits(int entry, int source, const CkArrayIndex& index) override;
+  bool makes_element(const Message& message) const override;
+  void make_element(int entry, int source, const CkArrayIndex& index) override;
   void claim_begins() override;
   void claim_ends() override;
   void count_kept(const Message& message) override { pe_.count(message); }

@@ -1,6 +1,7 @@
 // See array_routing.h.
 #include "runtime/array/array_routing.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/array/element_ids.h"
@@ -101,9 +102,10 @@ void ArrayRouting::wait_for(std::uint64_t id, Message message) {
   const int entry = message->entry, source = message->source;
   const CkArrayIndex index = ElementIds::index_in(message);
   auto& queue = waiting_[id];
-  const bool first = queue.empty();
+  const auto makes = [this](const Message& m) { return host_.makes_element(m); };
+  const bool first = makes(message) && std::none_of(queue.begin(), queue.end(), makes);
   queue.push_back(std::move(message));
-  if (first) host_.first_waits(entry, source, index);
+  if (first) host_.make_element(entry, source, index);
 }
 
 void ArrayRouting::requeue_waiting(std::uint64_t id) {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/fatal.h"
 #include "runtime/api/reduction_fields.h"
 
 CkReductionMsg* ReductionMessageFields::make(std::size_t bytes, CkReduction::reducerType type) {
@@ -57,6 +58,10 @@ void set_contribution(CkReductionMsg* message, CkReduction::reducerType type, co
 
 const void* reduction_data(void* message, std::size_t& size) {
   auto* contributions = static_cast<CkReductionMsg*>(message);
+  if (contributions->getReducer() == CkReduction::tuple)
+    fatal("the result of a tuple reduction is for an entry that takes values", {},
+          "the results of its reductions lie one behind the other, with what says how long they are",
+          "declare `entry void result(CkReductionMsg* m);` and take them from m->toTuple()");
   size = contributions->getSize();
   return contributions->getData();
 }

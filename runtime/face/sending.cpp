@@ -6,6 +6,7 @@
 #include "runtime/array/array_manager.h"
 #include "runtime/objects/node_groups.h"
 #include "runtime/objects/pe_objects.h"
+#include "runtime/scheduler/broadcast_tree.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/sections/sections.h"
 
@@ -46,14 +47,18 @@ void check_group(CkGroupID id, int ep) {
         "give it a group with ckNew() or an assignment first; a readonly is set in the mainchare's constructor");
 }
 bool is_pe(const Process& process, int pe) { return static_cast<unsigned>(pe) < static_cast<unsigned>(process.pes()); }
-// The PE of a process that takes a call to a node group: each in turn.
+// Which PE of a process takes a call to a node group: each in turn; but those [exclusive] ones that a PE makes always
+// the same, so that they come in its order. They cannot run at once anyway.
+std::uint64_t turn_of(Pe& pe, int ep) {
+  return entry_info(ep).flags & ep_exclusive ? static_cast<std::uint64_t>(pe.index) : pe.objects->round_robin++;
+}
 int pe_at_turn(Pe& pe, int node, std::uint64_t turn) {
   const bootstrap::Process& process = pe.process.layout().processes[node];
   return process.first_pe + static_cast<int>(turn % static_cast<std::uint64_t>(process.pes));
 }
 int pe_of_node(Pe& pe, int node, int ep) {
   if (node < 0 || node >= pe.process.count()) bad_pe(node, "process", ep);
-  return pe_at_turn(pe, node, pe.objects->round_robin++);
+  return pe_at_turn(pe, node, turn_of(pe, ep));
 }
 // Expedited calls are messages, because their urgency is in the envelope, and so is the PE that a call comes from.
 bool inline_fits(unsigned send) { return (send & ~send_together) == 0; }
@@ -116,8 +121,7 @@ void send_call(const CProxy_Group& proxy, int ep, unsigned send, const void* arg
   const int pes = pe.process.pes();
   check_group(proxy.ckGetGroupID(), ep);
   // Few PEs: a line to each costs less than a message and a tree.
-  constexpr int few = 8;
-  if (pes > few || !inline_fits(send) || proxy.ckIsDelegated())
+  if (!scheduler::broadcasts_are_direct(pe.process.layout()) || !inline_fits(send) || proxy.ckIsDelegated())
     return send_message(proxy, ep, send,
                         payload_of(message_of_call(Target::group, ep, 0, 0, arguments, length).release()));
   note_created(pe, Created::all_pes, ep, length);
@@ -185,7 +189,7 @@ void send_message(const CProxy_NodeGroup& proxy, int ep, unsigned send, void* pa
   Pe& pe = *Pe::current();
   const CkGroupID group = proxy.ckGetGroupID();
   check_group(group, ep);
-  const std::uint64_t turn = pe.objects->round_robin++;
+  const std::uint64_t turn = turn_of(pe, ep);
   Message message = addressed(payload, Target::node_group, ep, send, static_cast<std::uint32_t>(group.idx), turn);
   note_created(pe, Created::all_processes, ep, message->size);
   if (pe.process.count() > 1) {

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "machine/sim/machine.h"
+#include "runtime/scheduler/broadcast_tree.h"
 #include "runtime/scheduler/message_priority.h"
 #include "runtime/scheduler/process.h"
 
@@ -43,8 +44,6 @@ constexpr std::uint64_t trim_interval_ns = 500'000'000, trim_pause_ns = 2'000'00
 constexpr std::uint32_t trim_periods_mask = 255;
 // A busy PE looks outside once in so many rounds; an idle one in each.
 constexpr std::uint32_t outside_mask = 7;
-// Children of a PE in the broadcast tree.
-constexpr int tree_branching = 4;
 
 using scheduler::Order;
 using scheduler::PriorityKey;
@@ -156,11 +155,12 @@ void Pe::broadcast(const Message& message) {
   forward_tree(message);
 }
 
-// Calls child(i) for the children of `me` in a tree over 0 .. size-1 that is rooted at `root` and numbered from there.
+// Calls child(i) for the children of `me`, `branching` at most, in a tree over 0 .. size-1 that is rooted at `root` and
+// numbered from there.
 template <class Child>
-static void for_children(int me, int root, int size, Child&& child) {
+static void for_children(int me, int root, int size, int branching, Child&& child) {
   const int place = (me - root + size) % size;
-  for (int i = tree_branching * place + 1; i <= tree_branching * (place + 1) && i < size; ++i) child((root + i) % size);
+  for (int i = branching * place + 1; i <= branching * (place + 1) && i < size; ++i) child((root + i) % size);
 }
 
 // The same in a tree over the hosts, then one over the units of each, which are PEs or processes: `first` and `count`
@@ -171,8 +171,12 @@ static void for_children_by_host(const bootstrap::HostLayout& layout, int me, in
   const bootstrap::Host& host = layout.this_host();
   const int entry = layout.host == root_host ? root : host.*first;
   if (me == entry)
-    for_children(layout.host, root_host, layout.host_count(), [&](int next) { child(layout.hosts[next].*first); });
-  for_children(me - host.*first, entry - host.*first, host.*count, [&](int next) { child(host.*first + next); });
+    for_children(layout.host, root_host, layout.host_count(), scheduler::tree_branching,
+                 [&](int next) { child(layout.hosts[next].*first); });
+  const int units = host.*count;
+  for_children(me - host.*first, entry - host.*first, units,
+               units <= scheduler::flat_units_max ? scheduler::flat_units_max : scheduler::tree_branching,
+               [&](int next) { child(host.*first + next); });
 }
 
 template <class Child>

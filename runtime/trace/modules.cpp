@@ -148,14 +148,31 @@ void Modules::on_created(Pe&, const Created& created) {
 
 void Modules::on_begin(Pe&, const Delivery& call) {
   const Called called{call.entry, is_traced(call.entry), static_cast<int>(call.length), call.object};
-  calling_ = true;
-  frames_.push(called);
-  calling_ = false;
+  push(called);
   if (!called.traced) return;
   Envelope made = envelope_for(call.entry, call.length, pe_.index);
   Envelope* envelope = &made;
   if (call.message && envelope_of(call.arguments)->entry == call.entry) envelope = envelope_of(call.arguments);
   all_.each([&](Trace& t) { t.beginExecute(shown(envelope), call.object); });
+}
+
+void Modules::direct(const Delivery& call, bool begins) {
+  if (!on_) return;
+  if (!begins) return on_end(pe_, call);
+  on_created(pe_, {pe_.index, call.entry, 0});
+  const Called called{call.entry, is_traced(call.entry), 0, call.object};
+  push(called);
+  if (called.traced) go_on(called);
+}
+
+void Modules::push(const Called& called) {
+  calling_ = true;
+  frames_.push(called);
+  calling_ = false;
+}
+
+void Modules::go_on(const Called& called) {
+  all_.each([&](Trace& t) { t.beginExecute(0, 0, called.entry, pe_.index, called.bytes, nullptr, called.object); });
 }
 
 void Modules::on_end(Pe&, const Delivery&) {
@@ -186,9 +203,7 @@ void Modules::before_change() {
 void Modules::after_change() {
   if (calling_ || !on_) return;
   if (frames_.size() < frames_before_ && stopping_) all_.each_backwards([](Trace& t) { t.endExecute(); });
-  if (frames_.size() <= frames_before_ || !frames_.innermost().traced) return;
-  const Called& called = frames_.innermost();
-  all_.each([&](Trace& t) { t.beginExecute(0, 0, called.entry, pe_.index, called.bytes, nullptr, called.object); });
+  if (frames_.size() > frames_before_ && frames_.innermost().traced) go_on(frames_.innermost());
 }
 
 }  // namespace periapt::trace

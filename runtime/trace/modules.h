@@ -27,6 +27,8 @@ class Modules : public Observer {
   TraceArray& all() { return all_; }
   // A block of a body, which Charm++ has as an entry of its own that runs in place of the one that called the body.
   void serial(const SerialBlock& block, bool begins);
+  // Of an [inline] or [local] entry, called in place: told as a message and an entry, as Charm++ does.
+  void direct(const Delivery& call, bool begins);
   // At the end of the run.
   void end();
 
@@ -37,6 +39,8 @@ class Modules : public Observer {
   friend ExecutionFrames<Called, Modules>;
   void before_change();
   void after_change();
+  void push(const Called& called);
+  void go_on(const Called& called);
 
   Pe& pe_;
   TraceArray& all_;

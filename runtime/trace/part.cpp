@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "runtime/api/direct_call.h"
 #include "runtime/converse/cmi.h"
 #include "runtime/converse/trace_events.h"
 #include "runtime/objects/pe_objects.h"
@@ -98,6 +99,13 @@ class Blocks final : public SerialObserver {
   }
 };
 
+class InPlace final : public DirectCallObserver {
+  void on_direct_call(Pe& pe, const Delivery& call, bool begins) override {
+    if (Recorder* const recorder = recorder_of(&pe)) recorder->direct(call, begins);
+    if (Modules* const modules = modules_here()) modules->direct(call, begins);
+  }
+};
+
 Calls the_calls;
 
 void prepare(char** argv) {
@@ -108,7 +116,11 @@ void prepare(char** argv) {
   take_options(argv);
   keep_arguments(argv);
   static Blocks blocks;
-  if (prepare_modules() || options().on()) SerialBlocks::observer = &blocks;
+  static InPlace in_place;
+  if (prepare_modules() || options().on()) {
+    SerialBlocks::observer = &blocks;
+    DirectCalls::observer = &in_place;
+  }
   if (!options().on()) return;
   TraceCalls::recorder = &the_calls;
   traceRegisterUserEvent("serial", serial_event);

@@ -116,6 +116,13 @@ void Recorder::on_end(Pe&, const Delivery&) {
   resumes_ = true;
 }
 
+void Recorder::direct(const Delivery& call, bool begins) {
+  if (!on_) return;
+  if (!begins) return on_end(pe_, call);
+  on_created(pe_, {pe_.index, call.entry, 0});
+  on_begin(pe_, call);
+}
+
 void Recorder::before_change() { pause(); }
 void Recorder::after_change() {
   if (on_ && resumes_) resume();

@@ -37,6 +37,8 @@ class Recorder : public Observer {
   // Of a time of CmiWallTimer().
   std::uint64_t at(double seconds) const;
   void serial(const SerialBlock& block, bool begins);
+  // Of an [inline] or [local] entry, called in place.
+  void direct(const Delivery& call, bool begins);
   // At the end of the run: what there is is written.
   void end();
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/array/element_ids.h"
 #include "runtime/registry/runtime_message.h"
 
 namespace periapt::test {
@@ -94,9 +95,12 @@ void Host::give(ArrayElement* given, const Message& message) {
   world.stir(*this, element.ckGetID());
 }
 
-void Host::first_waits(int, int source, const CkArrayIndex& index) {
+bool Host::makes_element(const Message& message) const {
+  return message->target == Target::array && ElementIds::index_in(message).index[0] >= world.options_.indices;
+}
+void Host::make_element(int, int source, const CkArrayIndex& index) {
   const int number = index.index[0];
-  if (number >= world.options_.indices) world.insert(array, number, number % 2 ? source : pe);
+  world.insert(array, number, number % 2 ? source : pe);
 }
 
 void Host::requeue(std::vector<Message>&& messages) {

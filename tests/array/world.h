@@ -61,7 +61,8 @@ class Host final : public ArrayHost {
     routing.order(ArrayRouting::Order::migrate, id, index, to);
   }
   void release_waiting(std::uint64_t id) override { routing.release_waiting(id); }
-  void first_waits(int entry, int source, const CkArrayIndex& index) override;
+  bool makes_element(const Message& message) const override;
+  void make_element(int entry, int source, const CkArrayIndex& index) override;
   void claim_begins() override { ++claims; }
   void claim_ends() override { --claims; }
   void count_kept(const Message&) override {}

@@ -61,6 +61,7 @@ class Main : public CBase_Main {
   }
   void waits() { CkWaitFuture(CkCreateFuture()); }
   void done() { CkExit(0); }
+  void valued(int) { CkExit(0); }
 };
 
 class Branch : public CBase_Branch {
@@ -100,6 +101,13 @@ class Victim : public CBase_Victim {
   }
   void ponder() { CkWaitFuture(CkCreateFuture()); }
   void perish() { ckDestroy(); }
+  void tuple() {
+    int value = 1;
+    CkReduction::tupleElement parts[] = {{sizeof value, &value, CkReduction::sum_int}};
+    CkReductionMsg* message = CkReductionMsg::buildFromTuple(parts, 1);
+    message->setCallback(CkCallback(CkReductionTarget(Main, valued), mainProxy));
+    contribute(message);
+  }
   void mixed() {
     double value = 1;
     int number = 1;
@@ -187,6 +195,7 @@ class Victim : public CBase_Victim {
       thisProxy[50].insert(CkNumPes() - 1);
     }
     if (mistake == "reducers") thisProxy.mixed();
+    if (mistake == "tuple for a value") thisProxy.tuple();
     if (mistake == "pup") thisProxy[thisIndex].ckEmigrate((CkMyPe() + 1) % CkNumPes());
     if (mistake == "bad PE") thisProxy[60].insert(CkNumPes() + 3);
     if (mistake == "migrate nowhere") migrateMe(-5);

@@ -165,7 +165,8 @@ class Sink : public CBase_Sink {
 
  public:
   Sink() = default;
-  void take(const Item& item) {
+  void process(const Item& item) {
+    if (!item.is_whole()) CkAbort("the item %d of a group has lost what it owns", item.value);
     totals_.add(item.value);
     if (item.further == 0) return;
     GroupStreamer* const streamer = GroupStreamers(item.streamer).ckLocalBranch();
@@ -191,8 +192,12 @@ class Sink : public CBase_Sink {
 };
 
 int take_item(char* item, void* sink) {
-  static_cast<Sink*>(sink)->take(*reinterpret_cast<const Item*>(item));
+#ifdef OWNING
+  return defaultMeshStreamerDeliver<Item, Sink>(item, sink);
+#else
+  static_cast<Sink*>(sink)->process(*reinterpret_cast<const Item*>(item));
   return 0;
+#endif
 }
 
 class Cell : public CBase_Cell {
@@ -206,6 +211,7 @@ class Cell : public CBase_Cell {
     p | totals_.sum;
   }
   void process(const Item& item) {
+    if (!item.is_whole()) CkAbort("the item %d of an array has lost what it owns", item.value);
     totals_.add(item.value);
     if (item.further == 0) return;
     ArrayStreamer* const streamer = ArrayStreamers(item.streamer).ckLocalBranch();

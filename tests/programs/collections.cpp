@@ -243,13 +243,21 @@ class Tile : public CBase_Tile {
   Tile(CkMigrateMessage*) {}
 };
 
-// Made by a call to an index that has no element: where the call came from, or at home.
+// Made by a call to an index that has no element: where the call came from, or at home. A call before that waits.
 class Lazy : public CBase_Lazy {
  public:
   Lazy() = default;
   Lazy(CkMigrateMessage*) {}
-  void here(int caller) { mainProxy.made(thisIndex, CkMyPe(), caller); }
-  void atHome() { mainProxy.made(thisIndex, CkMyPe(), thisProxy.ckLocMgr()->homePe(CkArrayIndex1D(thisIndex))); }
+  void before() { waited_ = true; }
+  void here(int caller) { made_on(caller); }
+  void atHome() { made_on(thisProxy.ckLocMgr()->homePe(CkArrayIndex1D(thisIndex))); }
+
+ private:
+  void made_on(int wanted) {
+    if (!waited_) CkAbort("element %d has lost the call before the one that made it", thisIndex);
+    mainProxy.made(thisIndex, CkMyPe(), wanted);
+  }
+  bool waited_ = false;
 };
 
 class Ledger : public CBase_Ledger {
@@ -303,7 +311,10 @@ class Members : public CBase_Members {
     if (times > 1) thisProxy[CkMyPe()].book(times - 1);
   }
   void lazy(CProxy_Lazy lazy) {
-    lazy[(CkMyPe() + 1) % CkNumPes()].here(CkMyPe());  // its home is the next PE
+    const int next = (CkMyPe() + 1) % CkNumPes();  // the home of the first
+    lazy[next].before();
+    lazy[next].here(CkMyPe());
+    lazy[CkNumPes() + CkMyPe()].before();
     lazy[CkNumPes() + CkMyPe()].atHome();
   }
 

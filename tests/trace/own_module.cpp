@@ -31,6 +31,11 @@ class Counter : public Trace {
       ++resumed_;
       return;
     }
+    if (entry == CkIndex_Line::within()) {  // in place
+      if (depth_ != 2) CkAbort("an [inline] call runs by itself");
+      ++within_;
+      return;
+    }
     if (object == nullptr || entry == _sdagEP) CkAbort("a block of a body runs on nothing, or is not known");
     if (depth_ != 1) CkAbort("a block of a body runs within its entry");
     if (++blocks_[entry] == 1) ++kinds_;

@@ -33,8 +33,8 @@ for row in rows:  # the PE that turns tracing off and on is PE 0
     assert (row["begun"], row["ended"]) == ((2, 1) if row["pe"] == 0 else (1, 0)), row
     # An entry that calls CkExit() does not end; what began before traceBegin() has none to end.
     assert row["depth"] == (1 if row["pe"] == 0 else 0), row
-# An [inline] call on the own PE belongs to what calls it; a [notrace] entry is left out.
-check(rows, {"step": LENGTH, "within": 0, "secret": 0, "wait": LENGTH, "wake": LENGTH, "created": LENGTH,
+# A [notrace] entry is left out.
+check(rows, {"step": LENGTH, "within": LENGTH, "secret": 0, "wait": LENGTH, "wake": LENGTH, "created": LENGTH,
              "events": LENGTH, "brackets": LENGTH, "sides": 2 * LENGTH, "data": 2 * LENGTH, "notes": LENGTH,
              "stats": LENGTH})
 # Of a body each block, in place of the entry that has called it; messages that are packed: small ones on the way to any other PE.

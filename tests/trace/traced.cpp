@@ -74,6 +74,10 @@ class Line : public CBase_Line {
   void step(int) {
     work(300);
     thisProxy[thisIndex].within();
+    int value = 3;
+    if (thisProxy[thisIndex].nearby(&value) != 4 || value != 5) CkAbort("a [local] entry is not what the method is");
+    thisProxy[thisIndex].unseen();
+    thisProxy[(thisIndex + 1) % length].within();
     work(100);
     thisProxy[thisIndex].secret();
     CkDisableTracing(CkIndex_Line::hidden());
@@ -84,6 +88,12 @@ class Line : public CBase_Line {
     contribute(CkCallback(CkReductionTarget(Main, stepped), main_proxy));
   }
   void within() { work(50); }
+  int nearby(int* value) {
+    work(20);
+    *value += 2;
+    return *value - 1;
+  }
+  void unseen() {}
   void secret() {}
   void hidden() {}
   void shown() {}

@@ -5,18 +5,37 @@
 #include <type_traits>
 
 #include "runtime/api/array_index.h"
+#include "runtime/pup/stl.h"
 
 // An item for an element of an array.
 template <class dtype, class itype>
 struct ArrayDataItem {
   itype arrayIndex;
   dtype dataItem;
+  void pup(PUP::er& p) {
+    p | arrayIndex;
+    p | dataItem;
+  }
 };
 
-// What is done with an item where it is for; a program may name another function.
+namespace periapt::mesh_streamer {
+// An item that owns something (vectors, strings) travels packed; others as their bytes.
+template <class Item>
+constexpr bool owns = !std::is_trivially_destructible<Item>::value;
+}  // namespace periapt::mesh_streamer
+
+// What is done with an item, as it has travelled, where it is for; a program may name another function.
 template <class dtype, class ClientType>
-int defaultMeshStreamerDeliver(char* item, void* client) {
-  static_cast<ClientType*>(client)->process(*reinterpret_cast<dtype*>(item));
+int defaultMeshStreamerDeliver(char* bytes, void* client) {
+  ClientType& receiver = *static_cast<ClientType*>(client);
+  if constexpr (periapt::mesh_streamer::owns<dtype>) {
+    dtype item;
+    PUP::fromMem unpacker(bytes);
+    unpacker | item;
+    receiver.process(item);
+  } else {
+    receiver.process(*reinterpret_cast<dtype*>(bytes));
+  }
   return 0;
 }
 

@@ -9,12 +9,13 @@
 //   streamer.ckLocalBranch()->insertData(item, pe); ... ->done();
 //
 // Client::process(const Item&) is called where the item is for, or a function that GroupMeshStreamer is given behind
-// its router: int deliver(char* item, void* client). Items are copied as bytes. 1024 is how many a PE keeps in all; in
-// the other order of arguments (sizes, client, 64), how many it keeps for one peer; with the eleven arguments that
-// Charm++ 8.0 has, how many bytes of them at most, and how many. ArrayMeshStreamer<Item, Index, Client, Router> and,
-// as 8.0 has it, <Item, Client, Router> stream to elements, whose index insertData() is given. A buffer is sent when it
-// is full, when the PE has nothing else to do, when more is kept than was said, at the end of the stream, and every
-// progressPeriodInMs with periodic flushing.
+// its router: int deliver(char* item, void* client). Items are copied as bytes, or packed by pup() where they own
+// something (vectors, strings): a function gets such an item packed, as Charm++ 8.0 has it, for PUP::fromMem. 1024 is
+// how many a PE keeps in all; in the other order of arguments (sizes, client, 64), how many it keeps for one peer; with
+// the eleven arguments that Charm++ 8.0 has, how many bytes of them at most, and how many. ArrayMeshStreamer<Item,
+// Index, Client, Router> and, as 8.0 has it, <Item, Client, Router> stream to elements, whose index insertData() is
+// given. A buffer is sent when it is full, when the PE has nothing else to do, when more is kept than was said, at the
+// end of the stream, and every progressPeriodInMs with periodic flushing.
 //
 // init(n, ...): `start` is called when all members are ready, `end` when n contributors on each PE have called done()
 // and all items have been delivered. With an array: its elements contribute; with a detector, n contributors in all.
@@ -24,12 +25,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <map>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "DataItemTypes.h"
 #include "VirtualRouter.h"
 #include "runtime/api/array_map.h"
 #include "runtime/api/objects.h"
@@ -38,12 +39,34 @@
 #include "runtime/face/qd.h"
 
 namespace periapt::mesh_streamer {
+// Without their number.
 template <class Item>
-void pup_bytes(PUP::er& p, std::vector<Item>& items) {
+void pup_each(PUP::er& p, std::vector<Item>& items) {
+  if constexpr (owns<Item>) {
+    for (Item& item : items) p | item;
+  } else {
+    p(reinterpret_cast<char*>(items.data()), items.size() * sizeof(Item));
+  }
+}
+template <class Item>
+void pup_items(PUP::er& p, std::vector<Item>& items) {
   std::size_t count = items.size();
   p | count;
   items.resize(count);
-  p(reinterpret_cast<char*>(items.data()), count * sizeof(Item));
+  pup_each(p, items);
+}
+// Gives an item to a function that takes its bytes.
+template <class Item>
+void hand_over(const Item& item, int (*function)(char*, void*), void* client) {
+  char* bytes = reinterpret_cast<char*>(const_cast<Item*>(&item));
+  std::vector<char> packed;
+  if constexpr (owns<Item>) {
+    Item& own = const_cast<Item&>(item);
+    packed.resize(PUP::size(own));
+    PUP::toMemBuf(own, packed.data(), packed.size());
+    bytes = packed.data();
+  }
+  function(bytes, client);
 }
 }  // namespace periapt::mesh_streamer
 
@@ -226,7 +249,7 @@ class GroupMeshStreamer : public CBase_GroupMeshStreamer<dtype, ClientType, Rout
  private:
   void deliver(const dtype& item, const CkArrayIndex*) override {
     if (object_ == nullptr) object_ = static_cast<ClientType*>(CkLocalBranch(client_));
-    EntryMethod(reinterpret_cast<char*>(const_cast<dtype*>(&item)), object_);
+    periapt::mesh_streamer::hand_over(item, EntryMethod, object_);
     this->was_delivered();
   }
 
@@ -286,7 +309,7 @@ class ArrayMeshStreamer : public CBase_ArrayMeshStreamer<dtype, Rest...> {
     bool asked = false;
     void pup(PUP::er& p) {
       p | asked;
-      periapt::mesh_streamer::pup_bytes(p, items);
+      periapt::mesh_streamer::pup_items(p, items);
     }
   };
   struct Question {
@@ -344,8 +367,6 @@ template <class dtype, class RouterType>
 MeshStreamer<dtype, RouterType>::MeshStreamer(const RouterType& router, int kept, int kept_for_one, bool yields,
                                               double period_ms)
     : router_(router), buffers_(static_cast<std::size_t>(router.peers())), yields_(yields), period_ms_(period_ms) {
-  static_assert(std::is_trivially_destructible<dtype>::value,
-                "a MeshStreamer copies items as bytes: they may have no pointers to what they own (vectors, strings)");
   if (kept < 0 || kept_for_one < 0 || kept + kept_for_one == 0)
     CkAbort("MeshStreamer: a buffer for %d items is asked for", kept + kept_for_one);
   // Buffers fill unevenly: one may hold more than its share of what is kept in all.
@@ -385,7 +406,9 @@ void MeshStreamer<dtype, RouterType>::pass_on(const dtype& item, int pe, const C
 template <class dtype, class RouterType>
 void MeshStreamer<dtype, RouterType>::send(int peer) {
   Buffer& buffer = buffers_[static_cast<std::size_t>(peer)];
-  const std::size_t bytes = buffer.items.size() * sizeof(dtype);
+  PUP::sizer sizer;
+  periapt::mesh_streamer::pup_each(sizer, buffer.items);
+  const std::size_t bytes = sizer.size();
   int sizes[] = {static_cast<int>(buffer.destinations.size()), static_cast<int>(buffer.targets.size()),
                  static_cast<int>(bytes)};
   const int priority_bits = priority_ == 0 ? 0 : 8 * static_cast<int>(sizeof(int));
@@ -395,7 +418,8 @@ void MeshStreamer<dtype, RouterType>::send(int peer) {
   message->targeted = sizes[1] > 0;
   std::copy(buffer.destinations.begin(), buffer.destinations.end(), message->destinations);
   std::copy(buffer.targets.begin(), buffer.targets.end(), message->targets);
-  std::memcpy(message->items, static_cast<const void*>(buffer.items.data()), bytes);
+  PUP::toMem packer(message->items);
+  periapt::mesh_streamer::pup_each(packer, buffer.items);
   kept_ -= buffer.items.size();
   buffer.items.clear();
   buffer.destinations.clear();
@@ -417,7 +441,14 @@ void MeshStreamer<dtype, RouterType>::flush() {
 
 template <class dtype, class RouterType>
 void MeshStreamer<dtype, RouterType>::receiveAlongRoute(MeshStreamerItems* message) {
-  const dtype* const items = reinterpret_cast<const dtype*>(message->items);
+  const dtype* items = reinterpret_cast<const dtype*>(message->items);
+  std::vector<dtype> own;
+  if constexpr (periapt::mesh_streamer::owns<dtype>) {
+    own.resize(static_cast<std::size_t>(message->count));
+    PUP::fromMem unpacker(message->items);
+    periapt::mesh_streamer::pup_each(unpacker, own);
+    items = own.data();
+  }
   for (int i = 0; i < message->count; ++i) {
     const int pe = message->routed ? message->destinations[i] : CkMyPe();
     const CkArrayIndex* const target = message->targeted ? &message->targets[i] : nullptr;
@@ -482,7 +513,7 @@ void MeshStreamer<dtype, RouterType>::pup(PUP::er& p) {
   for (Buffer& buffer : buffers_) {
     p | buffer.destinations;
     p | buffer.targets;
-    periapt::mesh_streamer::pup_bytes(p, buffer.items);
+    periapt::mesh_streamer::pup_items(p, buffer.items);
   }
   p | kept_;
   p | kept_max_;

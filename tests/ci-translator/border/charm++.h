@@ -35,6 +35,7 @@ struct CkChareID {};
 typedef unsigned long CkFutureID;
 struct CkArrayID {
   CkGroupID group;
+  int index() const;
 };
 class CkArrayIndex {
  public:
