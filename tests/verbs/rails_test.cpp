@@ -85,6 +85,7 @@ TEST_F(VerbsRails, OneAdapterOnTheOtherSideGetsOneLink) {
 TEST_F(VerbsRails, KeysOfOneAdapterAreNotTriedOverAnother) {
   faults().infiniband = true;
   faults().subnet = {1, 2};
+  faults().bytes_per_us = {400, 400};  // so that they are measured to be equal
   options["+verbs-devices"] = "fake0,fake1";
   open(0);
   options["+verbs-devices"] = "fake1,fake0";

@@ -263,15 +263,16 @@ TEST_F(VerbsReturning, AReturnThatCannotBeIsTriedAgain) {
 
 TEST_F(VerbsReturning, LargeMessagesAreSplitOverItAgainByBandwidth) {
   options["+rendezvous"] = "get";
+  faults().bytes_per_us = {200, 200};  // so that they are measured to be equal
   start();
   send_large(1'000'000, 1);
   pull(1);
-  for (std::uint64_t i = 0; i < 8; ++i) send_large(8'000'000, i);
+  for (std::uint64_t i = 0; i < 8; ++i) send_large(4'000'000, i);
   until_around(2);
   plug_in(1);
   until_back();
   sent_by(0), sent_by(1);
-  send_large(32 << 20, 2);
+  send_large(16 << 20, 2);
   const auto first = static_cast<double>(sent_by(0)), second = static_cast<double>(sent_by(1));
   EXPECT_NEAR(second / (first + second), 0.5, 0.3) << "and does not get all, as if it had nothing to do meanwhile";
 }
