@@ -7,23 +7,28 @@
 namespace periapt::ucx {
 namespace {
 
-std::string rail_text(const Rail& rail) {
+std::string percent_text(double part) { return std::to_string(static_cast<int>(part * 100 + 0.5)) + " %"; }
+
+std::string rail_text(const Rails& rails, const Rail& rail) {
   std::string state;
   if (rail.unusable) {
     state = "failed";
   } else if (rail.link != nullptr) {
     state = rail.link->transport().describe(*rail.link);
     if (state.empty() && rail.link->degraded) state = "goes another way";
+    const double stated = rail.port->device.costs.bytes_per_ns, carried = rails.speed_of(rail);
+    if (carried < stated)
+      state += (state.empty() ? "" : "; ") + ("measured: " + percent_text(carried / stated) + " of its speed");
   }
   return name_of(*rail.port) + (state.empty() ? "" : " (" + state + ")");
 }
 
 std::string rails_text(const Rails& rails, const Plan& plan) {
-  std::string text = "over " + rail_text(*rails.first()), beside, slow;
+  std::string text = "over " + rail_text(rails, *rails.first()), beside, slow;
   for (const auto& rail : rails) {
     if (rail.get() == rails.first()) continue;
     std::string& list = plan.worth(rail->port->device) ? beside : slow;
-    list += (list.empty() ? "" : ", ") + rail_text(*rail);
+    list += (list.empty() ? "" : ", ") + rail_text(rails, *rail);
   }
   if (!beside.empty()) text += ", and for messages from " + std::to_string(plan.split_min) + " B beside it " + beside;
   if (!slow.empty()) text += "; not over " + slow + ", more than eight times slower";

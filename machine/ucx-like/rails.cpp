@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "machine/ucx-like/endpoint.h"
+
 namespace periapt::ucx {
 
 // ---- connections
@@ -23,13 +25,18 @@ void Rails::know(DevicePort& port, unsigned their_port, std::vector<std::byte> a
   rail.their_port = static_cast<int>(their_port);
 }
 
-// A new rail begins as loaded as the one that is least so, or it would get everything for a while.
-void Rails::enter(Rail& rail, Link& link) {
-  rail.load_ns = -1;
+// A rail that is new, or comes back, begins as loaded as the one that is least so, or it would get everything for a
+// while.
+void Rails::begin_load(Rail& rail) {
+  double least = -1;
   for (auto& other : rails_) {
-    if (other->link != nullptr && (rail.load_ns < 0 || other->load_ns < rail.load_ns)) rail.load_ns = other->load_ns;
+    if (other.get() != &rail && other->is_whole() && (least < 0 || other->load_ns < least)) least = other->load_ns;
   }
-  rail.load_ns = std::max(rail.load_ns, 0.0);
+  rail.load_ns = std::max(least, 0.0);
+}
+
+void Rails::enter(Rail& rail, Link& link) {
+  begin_load(rail);
   rail.link = &link;
   rail.unusable = false;
   link.user = &rail;
@@ -82,12 +89,31 @@ bool Rails::has_link() const {
 
 // ---- transfers
 
+namespace {
+/// Of what its device says, as far as that is known; 0: it is not.
+double measured_part(const Rail& rail) {
+  if (!rail.is_whole()) return 0;
+  return rail.transport().measured_bytes_per_ns(*rail.link) / rail.port->device.costs.bytes_per_ns;
+}
+}  // namespace
+
+// A processor or memory that is slower than all of them together slows all alike, and how much which of them got then
+// is chance: only what is clearly missing counts.
+double Rails::speed_of(const Rail& rail) const {
+  constexpr double kClearly = 0.8;
+  const double stated = rail.port->device.costs.bytes_per_ns, own = measured_part(rail);
+  if (own == 0) return stated;
+  double best = own;
+  for (const auto& other : rails_) best = std::max(best, measured_part(*other));
+  return own < kClearly * best ? stated * own / best : stated;
+}
+
+void Rail::add_load(std::uint64_t bytes) { load_ns += static_cast<double>(bytes) / endpoint->rails.speed_of(*this); }
+
 // Only what has to keep its order stays on a rail that is degraded, if there is another one.
 Rail& Rails::next(std::uint64_t bytes, const Plan& plan) {
   Rail* best = nullptr;
-  auto end_of = [&](Rail& rail) {
-    return rail.load_ns + static_cast<double>(bytes) / rail.port->device.costs.bytes_per_ns;
-  };
+  auto end_of = [&](Rail& rail) { return rail.load_ns + static_cast<double>(bytes) / speed_of(rail); };
   for (auto& rail : rails_) {
     if (!rail->is_whole() || !plan.worth(rail->port->device)) continue;
     if (best == nullptr || end_of(*rail) < end_of(*best)) best = rail.get();

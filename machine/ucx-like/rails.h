@@ -1,7 +1,8 @@
 // Rails: the links to a peer, one for each pair of devices; and the lanes that lead over them to its memory.
 //
 // Rails lie in the order of the worker's ports. The first that can be connected carries what is ordered; large messages
-// and one-sided operations are split over all that are worth it, each part to the rail that will have done it first.
+// and one-sided operations are split over all that are worth it, each part to the rail that will have done it first: as
+// their devices say, but for those that turn out to be slower than that.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,7 @@ struct Rail {
   const std::string& name() const { return port->device.transport; }
   /// Does the device itself carry it?
   bool is_whole() const { return link != nullptr && !link->degraded; }
-  void add_load(std::uint64_t bytes) { load_ns += static_cast<double>(bytes) / port->device.costs.bytes_per_ns; }
+  void add_load(std::uint64_t bytes);
 };
 
 /// How a peer's memory is reached over a rail.
@@ -97,6 +98,8 @@ class Rails {
   Rail& at(DevicePort& port);
   /// A link that was made for it, by us or by the peer.
   void enter(Rail& rail, Link& link);
+  /// Its device carries it again.
+  void restore(Rail& rail) { begin_load(rail); }
   /// Connects the first rail that can be. False: none, and why_not() says why.
   bool open();
   /// For large messages: every rail that there is.
@@ -113,6 +116,8 @@ class Rails {
   Rail* first_whole() const;
   /// Where a part of that many bytes will be over first.
   Rail& next(std::uint64_t bytes, const Plan& plan);
+  /// What a rail carries beside the others: what its device says, less what was measured to be missing.
+  double speed_of(const Rail& rail) const;
   /// Which rails lead to which of the peer's keys, among those whose devices `can` use them.
   RkeyPtr lanes_to(const std::vector<DeviceKey>& keys, bool (*can)(const Capabilities&));
   /// Keys for the peer to memory of ours, one for each rail that can be used so; `all`: not only the first.
@@ -132,6 +137,7 @@ class Rails {
 
  private:
   bool connect(Rail& rail);
+  void begin_load(Rail& rail);
 
   EndpointImpl& endpoint_;
   const PeerId peer_;

@@ -241,6 +241,12 @@ void WorkerImpl::link_degraded(Link& link) {
   if (endpoint.failure_.empty()) endpoint.rails.connect_all();
 }
 
+void WorkerImpl::link_restored(Link& link) {
+  if (link.user == nullptr) return;
+  Rail& rail = *static_cast<Rail*>(link.user);
+  rail.endpoint->rails.restore(rail);
+}
+
 // ---- dispatch
 
 void WorkerImpl::take_in(Rail& rail, const MessageHeader& header, const Payload& payload) {

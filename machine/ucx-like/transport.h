@@ -148,6 +148,8 @@ class Receiver {
   /// The device carries the link no more: Link::degraded is true from now on. The link goes on, also over another link
   /// to the same peer, of another device of this worker, which may be connected here. May be called more than once.
   virtual void link_degraded(Link& link) { (void)link; }
+  /// The device carries the link again: Link::degraded is false from now on.
+  virtual void link_restored(Link& link) { (void)link; }
 };
 
 /// Memory of this process that a transport may read or write for a peer.
@@ -237,6 +239,13 @@ class Transport {
     return {};
   }
 
+  /// How fast large puts and gets of the link have gone lately, while nothing but the network held them up; 0: not
+  /// known. The engine shares what goes over several links by it.
+  virtual double measured_bytes_per_ns(const Link& link) const {
+    (void)link;
+    return 0;
+  }
+
   // ---- memory
 
   /// Memory of this process that this transport moves best (shared with the host's processes, registered ...). To be
@@ -305,6 +314,6 @@ inline constexpr double kSlowerMost = 8;
 
 /// Changes with anything above: a transport that was built as a shared object (plugin.h) for another version is
 /// refused.
-inline constexpr std::uint32_t kContractVersion = 9;
+inline constexpr std::uint32_t kContractVersion = 10;
 
 }  // namespace periapt::ucx

@@ -23,13 +23,19 @@ WorkerImpl::WorkerImpl(Context& context, PeerId self, ProtocolTable protocols)
 WorkerImpl::~WorkerImpl() {
   if (const Status kept = ports.keep_costs(); !kept) log::warn(kept.message());
   if (device.memory != nullptr) device.memory->finish();
-  ports.close();
+  // Keys go back to their transports, and operations when no transport has them any more.
+  std::vector<Operation*> left;
   for (auto& endpoint : endpoints_) {
-    while (Unexpected* message = endpoint->unexpected_.pop_front()) matching.unexpected.forget(*message);
     while (Operation* operation = endpoint->active_.pop_front()) {
       operation->Hook<InQueue>::unlink();
-      recycle(*operation);
+      if (operation->state_ != nullptr) operation->state_->rkey.reset();
+      left.push_back(operation);
     }
+  }
+  ports.close();
+  for (Operation* operation : left) recycle(*operation);
+  for (auto& endpoint : endpoints_) {
+    while (Unexpected* message = endpoint->unexpected_.pop_front()) matching.unexpected.forget(*message);
   }
 }
 

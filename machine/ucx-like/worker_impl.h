@@ -142,6 +142,7 @@ class WorkerImpl final : public Worker, public Receiver {
   void placed(Link& from) override;
   void link_lost(Link& link, const std::string& reason) override;
   void link_degraded(Link& link) override;
+  void link_restored(Link& link) override;
 
   // ---- operations, for protocols
 

@@ -132,6 +132,13 @@ ibv_ah* Adapter::way_to(std::uint16_t lid, const std::array<std::uint8_t, 16>& t
   return verbs.create_ah(domain_, &route);
 }
 
+bool Adapter::is_port_active() {
+  ibv_port_attr now{};
+  if (verbs.port_of(context_, port.number, &now) != 0 || now.state != IBV_PORT_ACTIVE) return false;
+  lid = now.lid;
+  return true;
+}
+
 ibv_qp* Adapter::create_queue_pair(ibv_qp_type type, std::uint32_t depth, std::uint32_t* inline_max) {
   // What a device takes within a request differs, and some refuse more than that instead of giving less.
   for (std::uint32_t bytes : {220u, 60u, 0u}) {

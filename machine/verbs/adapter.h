@@ -2,6 +2,7 @@
 // the slots that messages leave from. One block of registered memory holds both kinds of slots.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -28,6 +29,10 @@ struct Settings {
   int patience_seconds = 20;                 ///< for a connection that broke to be there again
   int datagrams_from = kConnectedUsually;    ///< links that are connected at once
   int connect_after = kConnectAfterUsually;  ///< messages of a link in a second, before it gets a queue pair
+  int return_after_seconds = 1;              ///< that a link goes around, before its port is tried again; -1: for good
+  std::uint64_t return_after_ns() const {
+    return static_cast<std::uint64_t>(std::max(return_after_seconds, 0)) * 1'000'000'000;
+  }
   std::uint64_t patience_ns() const { return static_cast<std::uint64_t>(patience_seconds) * 1'000'000'000; }
 };
 
@@ -56,6 +61,8 @@ class Adapter {
   Result<ibv_mr*> register_memory(std::byte* address, std::uint64_t size, bool* writable);
   /// Memory of a GPU, by its file or, where the kernel has a module for that, by its addresses.
   Result<ibv_mr*> register_device_memory(std::byte* address, std::uint64_t size, const ucx::DmaBuf* shared);
+  /// Asks the port, which may have another LID now.
+  bool is_port_active();
   ibv_qp* create_queue_pair(ibv_qp_type type, std::uint32_t depth, std::uint32_t* inline_max);
 
   /// How packets get to a port.
@@ -79,6 +86,7 @@ class Adapter {
   const Port port;
   const Gid gid;
   const Settings settings;
+  std::uint16_t lid = port.lid;
   int sends_max = kSendsMax;
   int sends = 0;  ///< under way on all links: QueuePair counts
 

@@ -47,6 +47,7 @@ Result<ucx::Link*> VerbsTransport::connect(ucx::PeerId peer, Bytes bytes) {
 VerbsLink& VerbsTransport::new_link(ucx::PeerId peer, ucx::Link& met) {
   VerbsLink& link = links_.add(std::make_unique<VerbsLink>(*this, peer));
   tcp::Meeting::take_seat(link.seat, met, &link);
+  link.rest.set_first(adapter_.settings.return_after_ns());
   const bool many = links_.size() > static_cast<std::size_t>(adapter_.settings.datagrams_from);
   if (broken_.empty() && many && has_datagrams()) {
     begin_datagrams(link);
@@ -70,12 +71,16 @@ void VerbsTransport::make_pair(VerbsLink& link, Queue queue, std::uint32_t gener
     link.messages->halt();
     return go_around(link, made.message());
   }
-  by_number_[pair->number()] = by_serial_[pair->serial] = pair.get();
-  ++connecting_;
+  enter_pair(*pair);
   Call here = pair->here();
   here.received = static_cast<std::uint16_t>(link.received);
   tell(link, here);
   link.pair_of(queue) = std::move(pair);
+}
+
+void VerbsTransport::enter_pair(QueuePair& pair) {
+  by_number_[pair.number()] = by_serial_[pair.serial] = &pair;
+  ++connecting_;
 }
 
 void VerbsTransport::give_up_pair(std::unique_ptr<QueuePair>& pair) {
@@ -89,7 +94,7 @@ void VerbsTransport::give_up_pair(std::unique_ptr<QueuePair>& pair) {
 void VerbsTransport::replace_memory_pair(VerbsLink& link) {
   const std::uint32_t generation = link.memory->generation + 1;
   give_up_pair(link.memory);
-  link.posted = 0;
+  link.take_back_operations();
   make_pair(link, Queue::memory, generation);
 }
 
@@ -130,6 +135,9 @@ void VerbsTransport::take_call(ucx::Link& from, Bytes header, Bytes rest) {
   if (call.kind == Call::Kind::ready) return take_ready(*link, call);
   if (call.kind == Call::Kind::around) return take_around(*link, call);
   if (call.kind == Call::Kind::heard) return void(link->peer_heard = true);
+  if (call.kind == Call::Kind::back) return take_back(*link, call);
+  if (call.kind == Call::Kind::stays) return take_stays(*link, call);
+  if (call.kind == Call::Kind::returned) return take_returned(*link);
   take_carried(*link, call.kind, rest);
 }
 
@@ -145,7 +153,7 @@ void VerbsTransport::take_here(VerbsLink& link, const Call& call) {
       return mend(link, "the other side's queue pair broke");
     }
     give_up_pair(pair);
-    link.posted = 0;
+    link.take_back_operations();
   }
   if (pair == nullptr) make_pair(link, call.queue, call.generation);
   if (pair == nullptr || pair->connected) return;
@@ -185,6 +193,7 @@ void VerbsTransport::end_all(VerbsLink& link, Outcome outcome) {
   link.operations.clear();
   give_up_pair(link.messages);
   give_up_pair(link.memory);
+  give_up_pair(link.next);
   meeting_.leave(link.seat);
   std::erase_if(lost_, [&](const Lost& lost) { return lost.link == &link; });
 }
@@ -237,6 +246,7 @@ void VerbsTransport::take_device_event(const ibv_async_event& event) {
       if (known == by_number_.end() || known->second->link == nullptr) return;
       QueuePair& pair = *known->second;
       // Of memory: the peer asked for what it may not have. Its own end breaks as well, and it makes the next one.
+      if (&pair == pair.link->next.get()) return next_broke(*pair.link, "its queue pair broke");
       if (pair.queue == Queue::messages) mend(*pair.link, "its queue pair broke");
       return;
     }

@@ -110,7 +110,7 @@ void VerbsTransport::begin_datagrams(VerbsLink& link) {
   call.mtu = static_cast<std::uint8_t>(adapter_.port.mtu);
   call.generation = 1;
   call.number = datagram_pair_->number();
-  call.lid = adapter_.port.lid;
+  call.lid = adapter_.lid;
   call.gid = adapter_.gid.bytes;
   link.seat.calls.push_back({ucx::packed(call), ucx::packed(DatagramSeat{link.datagrams->own_link, datagram_key_,
                                                                          link.datagrams->own_token})});

@@ -6,7 +6,8 @@
 // has come, and calls the same. Each says that it has heard the other's call, for what follows may overtake calls. Then
 // it sends those messages again that have not come, as calls, and all others behind them. Puts and gets that have not
 // ended begin again, in pieces: the peer copies them to and from the memory that it has registered, and answers each in
-// its turn. Which way a side takes is its own choice; it keeps to that, so that the order stays.
+// its turn. Which way a side takes is its own choice; it keeps to that, so that the order stays, until the link comes
+// back (returning.cpp).
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -66,7 +67,7 @@ void VerbsTransport::go_around(VerbsLink& link, const std::string& reason) {
   link.mending_since_ns = clock::now_ns();
   halt_messages(link);
   give_up_pair(link.memory);
-  link.posted = 0;
+  link.take_back_operations();
   if (!std::exchange(link.mending, true)) mending_.push_back(&link);
 }
 
@@ -82,6 +83,7 @@ void VerbsTransport::go_on_around(VerbsLink& link) {
     call.generation = 1;
     call.received = static_cast<std::uint16_t>(link.received);
     call.number = rail_to(link.peer()) != nullptr ? 1 : 0;
+    if (comes_back()) call.first_packet = link.messages->generation + 1;
     call.gid = adapter_.gid.bytes;
     link.rail_expected |= call.number != 0;
     link.detour = VerbsLink::Detour::called;
@@ -90,10 +92,12 @@ void VerbsTransport::go_on_around(VerbsLink& link) {
   if (!link.peer_received || !link.peer_heard) return;
   link.beside = rail_to(link.peer());
   const bool waits = clock::now_ns() - link.mending_since_ns < adapter_.settings.patience_ns();
-  if (link.beside == nullptr && link.rail_expected && waits) return;
+  if (link.beside == nullptr && link.rail_expected && !link.carries_others && waits) return;
   if (!drop_received(link, *link.peer_received)) return fail(link, kNotUnderstood);
   link.detour = VerbsLink::Detour::on;
   ++detours_;
+  link.next_generation = std::max(link.messages->generation + 1, link.peer_generation);
+  link.rest.begin(clock::now_ns());
   const std::size_t again = link.unended.size();
   for (const Unended& message : std::exchange(link.unended, {})) {
     const std::byte* at = message.slot == kNoSlot ? message.bytes.data() : adapter_.slot(message.slot);
@@ -115,6 +119,7 @@ void VerbsTransport::take_around(VerbsLink& link, const Call& call) {
   link.peer_received = call.received;
   link.peer_gid = call.gid;
   link.rail_expected |= call.number != 0;
+  link.peer_generation = call.first_packet;
   go_around(link, "the other side found it so");
   Call heard;
   heard.kind = Call::Kind::heard;
@@ -142,6 +147,7 @@ bool VerbsTransport::say_around(VerbsLink& link) {
 }
 
 bool VerbsTransport::has_room_around(VerbsLink& link) {
+  if (link.back == VerbsLink::Return::said) return false;
   const auto& calls = link.beside != nullptr ? link.calls_beside : link.seat.calls;
   return calls.size() < kCallsMost || (say_around(link) && calls.empty());
 }
@@ -199,6 +205,7 @@ const std::byte* VerbsTransport::registered(std::uint32_t key, std::uint64_t at,
 void VerbsTransport::take_carried(VerbsLink& link, Call::Kind kind, Bytes rest) {
   if (link.detour == VerbsLink::Detour::none || !link.peer_received) return fail(link, kNotUnderstood);
   if (kind == Call::Kind::carried) return take_message(link, rest);
+  if (kind == Call::Kind::last) return take_last(link);
   Piece piece;
   if (rest.size() < sizeof piece || !ucx::unpack(rest.first(sizeof piece), &piece)) return fail(link, kNotUnderstood);
   const Bytes bytes = rest.subspan(sizeof piece);

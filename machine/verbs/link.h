@@ -11,8 +11,10 @@
 
 #include "machine/tcp/meeting.h"
 #include "machine/ucx-like/flushes.h"
+#include "machine/verbs/backoff.h"
 #include "machine/verbs/datagrams.h"
 #include "machine/verbs/queue_pair.h"
+#include "machine/verbs/speed.h"
 
 namespace periapt::verbs {
 
@@ -75,16 +77,34 @@ class VerbsLink : public ucx::Link {
     std::uint32_t key = 0;
   };
   std::deque<Owed> owed;  ///< answers to the peer's puts and gets, the oldest first
+  // The way back from there (returning.cpp).
+  enum class Return : std::uint8_t {
+    none,
+    asked,     ///< the peer has not answered yet
+    probing,   ///< nor has its probe come
+    answered,  ///< the peer, whose probe has not come yet
+    proven,    ///< by the peer's probe
+    said,      ///< the last thing around: what this side is given waits for the return
+  };
+  Return back = Return::none;
+  std::unique_ptr<QueuePair> next;                         ///< the queue pair of messages from the return on
+  std::string next_broke;                                  ///< why; empty: it did not
+  std::uint32_t next_generation = 0, peer_generation = 0;  ///< of that; the peer's 0: it leaves the link around
+  Backoff rest;                                            ///< until the return is tried
+  int returns = 0;
 
   std::optional<Call> called;  ///< where the peer's next one is, of which it has told before this side knew
 
   bool alive() const { return state == State::alive; }
+  /// The device has none of the operations any more, and they are begun again.
+  void take_back_operations() { posted = 0, speed.drop(); }
   std::unique_ptr<QueuePair>& pair_of(Queue queue) { return queue == Queue::memory ? memory : messages; }
 
   // Puts and gets, the oldest first; the first `posted` are with the device.
   std::deque<Operation> operations;
   std::size_t posted = 0;
   std::uint64_t operations_ended = 0;
+  Speed speed;
   int breaks = 0;
 
   ucx::Flushes flushes;

@@ -64,6 +64,7 @@ void VerbsTransport::forget_mending(VerbsLink& link) {
   if (std::exchange(link.detour, VerbsLink::Detour::none) == VerbsLink::Detour::on) --detours_;
   link.beside = nullptr;
   link.calls_beside.clear();
+  link.back = VerbsLink::Return::none;
   end_mending(link);
 }
 

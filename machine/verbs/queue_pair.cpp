@@ -74,7 +74,7 @@ Call QueuePair::here() const {
   call.generation = generation;
   call.number = number();
   call.first_packet = first_packet_;
-  call.lid = adapter_.port.lid;
+  call.lid = adapter_.lid;
   call.gid = adapter_.gid.bytes;
   return call;
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "machine/verbs/transport.h"
 
@@ -79,6 +80,17 @@ bool VerbsTransport::say_beside(VerbsLink& link) {
     freed_ = true;
   }
   return true;
+}
+
+/// The link goes over another rail no more, and what it has said there has come.
+void VerbsTransport::leave_carrier(VerbsLink& link) {
+  const VerbsTransport* const carrier = std::exchange(link.beside, nullptr);
+  VerbsLink* const carries = carrier == nullptr ? nullptr : carrier->links_.find(link.peer());
+  if (carries == nullptr) return;
+  carries->carries_others = std::any_of(carrier->rails_.begin(), carrier->rails_.end(), [&](const auto* rail) {
+    const VerbsLink* other = rail->links_.find(link.peer());
+    return other != nullptr && other->beside == carrier;
+  });
 }
 
 bool VerbsTransport::has_handed_over(ucx::PeerId peer) const {

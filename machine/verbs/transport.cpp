@@ -168,7 +168,13 @@ std::string VerbsTransport::describe(const Link& which) const {
     return "goes over " + (link.beside == nullptr ? "TCP" : link.beside->adapter_.port.name());
   if (link.detour != VerbsLink::Detour::none) return "is being led another way";
   if (link.datagrams != nullptr) return "by datagrams, until it carries more";
-  return link.mending ? "is being connected" : "";
+  if (link.mending) return "is being connected";
+  if (link.returns == 0) return "";
+  return "is used again, came back " + (link.returns == 1 ? "once" : std::to_string(link.returns) + " times");
+}
+
+double VerbsTransport::measured_bytes_per_ns(const Link& link) const {
+  return static_cast<const VerbsLink&>(link).speed.bytes_per_ns();
 }
 
 // ---- puts and gets
@@ -224,6 +230,7 @@ void VerbsTransport::post_operations(VerbsLink& link) {
     const int error = link.memory->post(request, kNoSlot, 1);
     if (error == ENOMEM) return attend_to(link);
     if (error != 0) return fail(link, "a put or get can't be posted: " + error_text(error));
+    link.speed.begin(operation.local.length);
     ++link.posted;
   }
   if (link.alive() && link.posted < link.operations.size()) attend_to(link);
@@ -319,7 +326,6 @@ bool VerbsTransport::attend_once(VerbsLink& link) {
 
 int VerbsTransport::progress() {
   handed_up_ = 0;
-  freed_ = false;
   if (!given_up_.empty() || !old_ways_.empty()) bury();
   if (links_.has_retired()) links_.reap();
   if (armed_ && adapter_.take_events()) adapter_.ask_for_event();
@@ -332,11 +338,12 @@ int VerbsTransport::progress() {
   }
   if (!talking_.empty()) talk_all(false);
   if (!mending_.empty()) mend_all();
+  if (detours_ > 0) look_for_returns();
   if (!attended_.empty()) attend();
   adapter_.post_receives();
   if (!deferred_.empty()) handed_up_ += tell_deferred();
   // A caller that was refused tries again.
-  if (freed_ && std::exchange(refused_, false)) ++handed_up_;
+  if (std::exchange(freed_, false) && std::exchange(refused_, false)) ++handed_up_;
   empty_looks_ = handed_up_ > 0 ? 0 : empty_looks_ + 1;
   if (adapter_.port.software && empty_looks_ >= kEmptyLooks) empty_looks_ = 0, ::sched_yield();
   return handed_up_;
@@ -400,6 +407,8 @@ void VerbsTransport::take_message(VerbsLink& link, Bytes bytes) {
   } else if (whole && prefix.kind == Prefix::Kind::beside) {
     ++handed_up_;
     take_beside(link, rest.first(prefix.header_bytes), rest.subspan(prefix.header_bytes));
+  } else if (whole && prefix.kind == Prefix::Kind::probe) {
+    take_probe(link, prefix.number);
   } else if (!whole || prefix.kind != Prefix::Kind::mark) {
     fail(link, kNotUnderstood);
   }
@@ -416,7 +425,7 @@ void VerbsTransport::take_end(QueuePair& pair, const ibv_wc& completion) {
   VerbsLink* link = pair.link;
   const bool good = completion.status == IBV_WC_SUCCESS;
   // A message that has not gone out stays: it may be sent again.
-  if (link != nullptr && pair.queue == Queue::messages && !good) return message_failed(*link, completion);
+  if (link != nullptr && pair.queue == Queue::messages && !good) return message_failed(pair, completion);
   if (pair.queue == Queue::datagrams && !good) end_datagrams(fault_of(completion));
   const std::uint32_t count = pair.ended(static_cast<std::uint32_t>(completion.wr_id));
   if (link == nullptr || count == 0) return;  // given up: what was under way has been seen to
@@ -425,7 +434,9 @@ void VerbsTransport::take_end(QueuePair& pair, const ibv_wc& completion) {
   if (link->wants_mark || link->flushes.owes_answer) attend_to(*link);
 }
 
-void VerbsTransport::message_failed(VerbsLink& link, const ibv_wc& completion) {
+void VerbsTransport::message_failed(QueuePair& pair, const ibv_wc& completion) {
+  VerbsLink& link = *pair.link;
+  if (&pair == link.next.get()) return next_broke(link, fault_of(completion));
   switch (completion.status) {
     case IBV_WC_RETRY_EXC_ERR:
     case IBV_WC_RNR_RETRY_EXC_ERR:
@@ -437,7 +448,9 @@ void VerbsTransport::message_failed(VerbsLink& link, const ibv_wc& completion) {
 }
 
 void VerbsTransport::end_first_operation(VerbsLink& link, Outcome outcome) {
-  deferred_.end(link.operations.front().completion, outcome);
+  const Operation& first = link.operations.front();
+  if (link.detour == VerbsLink::Detour::none && outcome == Outcome::ok) link.speed.end(first.local.length);
+  deferred_.end(first.completion, outcome);
   link.operations.pop_front();
   --link.posted;
   ++link.operations_ended;
@@ -489,7 +502,7 @@ bool VerbsTransport::arm() {
   adapter_.post_receives();
   if (!sleep_over_datagrams()) return false;
   if (!deferred_.empty() || !lost_.empty() || !given_up_.empty() || is_mending() || meeting_.has_moved() ||
-      !early_.empty())
+      !early_.empty() || (freed_ && refused_))
     return false;
   adapter_.take_events();
   if (!adapter_.ask_for_event()) return false;
@@ -512,6 +525,13 @@ Status check_number(const char* name, const std::string& text, int most) {
 constexpr int kGidMost = 255, kServiceLevelMost = 15, kTrafficClassMost = 255, kPatienceMost = 86400,
               kManyMost = 1 << 20;
 
+Result<int> read_return_after(const std::string& text) {
+  if (text == "off") return -1;
+  const Result<int> seconds = read_number("+verbs-return-after", text, kPatienceMost, Settings().return_after_seconds);
+  return seconds ? seconds : Status::failure(seconds.message() + ", or off");
+}
+Status check_return_after(const std::string& text) { return read_return_after(text).status(); }
+
 constexpr ucx::TransportOption kOptions[] = {
     {"verbs-devices", "LIST", "the RDMA devices and ports to be used"},
     {"verbs-rails", "N", "how many RDMA adapters a worker uses at most, the nearest ones; 2",
@@ -524,6 +544,8 @@ constexpr ucx::TransportOption kOptions[] = {
      [](const std::string& text) { return check_number("+verbs-traffic-class", text, kTrafficClassMost); }},
     {"verbs-patience", "SECONDS", "how long a connection that broke may take to be there again; 20",
      [](const std::string& text) { return check_number("+verbs-patience", text, kPatienceMost); }},
+    {"verbs-return-after", "SECONDS",
+     "how long a link that goes another way stays there before its port is tried again; 1, or off", check_return_after},
     {"verbs-datagrams-from", "N", "peers that are connected at once; those beyond begin with datagrams; 64",
      [](const std::string& text) { return check_number("+verbs-datagrams-from", text, kManyMost); }},
     {"verbs-connect-after", "N", "messages to a peer within a second that connect it; 100",
@@ -545,9 +567,11 @@ Result<std::unique_ptr<ucx::Transport>> open_transport(const ucx::Device& device
   if (!patience) return patience.status();
   if (!from) return from.status();
   if (!after) return after.status();
+  const Result<int> returns = read_return_after(request.option ? request.option("+verbs-return-after") : std::string());
+  if (!returns) return returns.status();
   for (const Choice& choice : choices_for(request)) {
     if (choice.device.name != device.name || !choice.device.usable) continue;
-    const Settings settings{*level, *traffic, *patience, *from, *after};
+    const Settings settings{*level, *traffic, *patience, *from, *after, *returns};
     auto transport = std::make_unique<VerbsTransport>(library().value(), choice, settings, request);
     if (Status opened = transport->open(request); !opened) return opened;
     return std::unique_ptr<ucx::Transport>(std::move(transport));

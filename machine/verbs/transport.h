@@ -13,7 +13,8 @@
 //
 // A queue pair that breaks because the network did (a cable, a port, a switch) is made anew, and what had not come is
 // sent again, each message once: mending.cpp. Where that does not succeed the link goes over another rail of the
-// worker's, which is another transport of this kind (rails.cpp), or over TCP: detour.cpp.
+// worker's, which is another transport of this kind (rails.cpp), or over TCP: detour.cpp. It comes back when its port
+// carries it again: returning.cpp.
 //
 // Options: devices.h, and kOptions in transport.cpp.
 #pragma once
@@ -55,6 +56,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   ucx::Accepted flush(ucx::Link& link, ucx::Completion& completion) override;
   bool handed_over(ucx::Link& link) const override;
   std::string describe(const ucx::Link& link) const override;
+  double measured_bytes_per_ns(const ucx::Link& link) const override;
 
   Result<ucx::MemoryHandle> register_memory(std::byte* address, std::uint64_t size, ucx::MemoryKind kind) override;
   Result<ucx::MemoryHandle> register_device_memory(std::byte* address, std::uint64_t size, ucx::MemoryKind kind,
@@ -73,6 +75,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   // connections (connections.cpp)
   VerbsLink& new_link(ucx::PeerId peer, ucx::Link& met);
   void make_pair(VerbsLink& link, Queue queue, std::uint32_t generation);
+  void enter_pair(QueuePair& pair);
   void give_up_pair(std::unique_ptr<QueuePair>& pair);
   void replace_memory_pair(VerbsLink& link);
   void tell(VerbsLink& link, const Call& call);
@@ -116,6 +119,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   ucx::Accepted carry(ucx::PeerId peer, Bytes head, Bytes rest);
   bool say_beside(VerbsLink& link);
   bool has_handed_over(ucx::PeerId peer) const;
+  void leave_carrier(VerbsLink& link);
   void take_beside(VerbsLink& carrier, Bytes head, Bytes rest);
   void take_what_rails_have();
   // over another rail or TCP, when a link stays broken (detour.cpp)
@@ -133,6 +137,27 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   void take_carried(VerbsLink& link, Call::Kind kind, Bytes rest);
   void answer_around(VerbsLink& link);
   void take_answer(VerbsLink& link, Call::Kind kind, ucx::Outcome outcome, Bytes bytes);
+  // and back from there (returning.cpp)
+  bool comes_back() const { return broken_.empty() && adapter_.settings.return_after_seconds >= 0; }
+  bool may_come_back(const VerbsLink& link) const;
+  bool leads_back(const VerbsLink& link) const { return self_ < link.peer(); }
+  bool is_port_up();
+  void look_for_returns();
+  bool make_next(VerbsLink& link, std::uint32_t generation);
+  bool send_probe(VerbsLink& link);
+  void tell_back(VerbsLink& link);
+  void tell_stays(VerbsLink& link, std::uint32_t generation);
+  void take_back(VerbsLink& link, const Call& call);
+  void answer_back(VerbsLink& link, const Call& call);
+  void take_stays(VerbsLink& link, const Call& call);
+  void take_probe(VerbsLink& link, std::uint32_t generation);
+  void say_last(VerbsLink& link);
+  void take_last(VerbsLink& link);
+  void take_returned(VerbsLink& link);
+  void next_broke(VerbsLink& link, const std::string& reason);
+  void drop_next(VerbsLink& link);
+  void stay_around(VerbsLink& link);
+  void come_back(VerbsLink& link);
   bool can_send(const VerbsLink& link, std::uint32_t reserved) const {
     return link.messages->open && !link.mending && link.messages->has_room(reserved);
   }
@@ -166,7 +191,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   void take_arrival(const ibv_wc& completion);
   void take_message(VerbsLink& link, Bytes bytes);
   void take_end(QueuePair& pair, const ibv_wc& completion);
-  void message_failed(VerbsLink& link, const ibv_wc& completion);
+  void message_failed(QueuePair& pair, const ibv_wc& completion);
   void end_operation(VerbsLink& link, const ibv_wc& completion);
   void end_first_operation(VerbsLink& link, ucx::Outcome outcome);
   void end_flushes(VerbsLink& link);
@@ -201,7 +226,8 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   std::vector<Lost> lost_;     // told by the TCP transport; what has come before is handed up first
   std::vector<ibv_wc> early_;  // completions that arm() has found
   int connecting_ = 0;         // queue pairs that are not open yet
-  int detours_ = 0;            // links that go over TCP
+  int detours_ = 0;            // links that go around
+  std::uint64_t returns_looked_ns_ = 0;
   struct Region {
     const std::byte* address;
     std::uint64_t size;
@@ -212,7 +238,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   std::uint32_t last_key_ = 0;                         // of memory that no device knows
   bool armed_ = false;
   bool refused_ = false;  // no_resource was answered, and nothing has been freed since
-  bool freed_ = false;    // in this progress()
+  bool freed_ = false;    // since the end of the latest progress()
   unsigned empty_looks_ = 0;
   int handed_up_ = 0;
 };

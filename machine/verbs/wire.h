@@ -17,7 +17,7 @@ namespace periapt::verbs {
 
 static_assert(std::endian::native == std::endian::little, "wire.h writes structures as they lie in memory");
 
-inline constexpr std::uint32_t kMagic = 0x3476'7069;  // "ipv4": changes with all that is in this file
+inline constexpr std::uint32_t kMagic = 0x3576'7069;  // "ipv5": changes with all that is in this file
 
 /// In front of what an address of the TCP transport holds.
 struct Address {
@@ -37,7 +37,8 @@ struct Call {
     ready,  ///< the sender's queue pair takes what is sent to it
     // The way around broken queue pairs (detour.cpp).
     around,  ///< the sender has taken `received` messages, and takes no more over its queue pair; `number`: 1 when it
-             ///< has another rail to the peer
+             ///< has another rail to the peer; `first_packet`: the next generation that it takes when the link comes
+             ///< back, 0: it leaves it around for good
     heard,   ///< the peer's `around`: what comes next may come as calls
     // Those go by TCP or over another rail, and have bytes behind them.
     carried,     ///< a message
@@ -46,10 +47,15 @@ struct Call {
     get,
     data,   ///< the bytes of a get, a piece
     ended,  ///< the oldest put or get
+    last,   ///< of what the sender says that way: the link comes back
+    // The way back from there (returning.cpp).
+    back,      ///< as `here`, of the queue pair that is to take the link's messages
+    stays,     ///< that comes to nothing
+    returned,  ///< the sender has had the other side's `last`
     // At the beginning, in place of `here` (datagrams.cpp).
     datagrams,  ///< where the sender's queue pair of datagrams is; a DatagramSeat is behind it
   };
-  static constexpr Kind kLastCarried = Kind::ended, kLastKind = Kind::datagrams;
+  static constexpr Kind kLastCarried = Kind::last, kLastKind = Kind::datagrams;
   std::uint32_t magic = kMagic;
   Kind kind = Kind::here;
   Queue queue = Queue::messages;
@@ -71,6 +77,7 @@ struct Prefix {
     flush,    ///< `number` is to be answered when all before it has been handed up
     flushed,  ///< the answer, for all flushes up to `number`
     beside,   ///< a call of another rail's link, as header, that goes around
+    probe,    ///< nothing: that it comes over the queue pair of generation `number` is what counts
   };
   Kind kind = Kind::message;
   std::uint8_t header_bytes = 0;

@@ -3,9 +3,12 @@
 //
 //   PERIAPT_LIBIBVERBS=libbreaking_ibverbs.so PERIAPT_BREAK_ONE_IN=50 verbs_device_conformance_test
 //
+// With PERIAPT_BREAK_WHILE=FILE all of them do while there is a file of that name, as when a cable is pulled.
+//
 // What is not defined here is found in libibverbs itself, which this library needs.
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -24,8 +27,14 @@ unsigned break_one_in() {
   return one_in;
 }
 
+bool breaks_now() {
+  static const char* const file = std::getenv("PERIAPT_BREAK_WHILE");
+  if (file != nullptr && ::access(file, F_OK) == 0) return true;
+  return break_one_in() != 0 && ++posts % break_one_in() == 0;
+}
+
 int post(ibv_qp* pair, ibv_send_wr* request, ibv_send_wr** bad) {
-  if (break_one_in() != 0 && ++posts % break_one_in() == 0) {
+  if (breaks_now()) {
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_ERR;
     ibv_modify_qp(pair, &attributes, IBV_QP_STATE);

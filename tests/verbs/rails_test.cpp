@@ -1,22 +1,14 @@
-// Several adapters as rails of the engine: what is split over them, and what becomes of it when one of them goes. Each
-// message is looked at where it arrives: whole, in its order, once.
+// Several adapters as rails of the engine: what is split over them, and what becomes of it when one of them goes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <deque>
-#include <map>
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "machine/ucx-like/worker.h"
-#include "machine/verbs/transport.h"
-#include "tests/machine/standstill.h"
-#include "tests/verbs/fake_verbs.h"
+#include "tests/verbs/rails_fixture.h"
 
 namespace periapt::ucx {
 namespace {
@@ -24,153 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-fake_verbs::InPlace in_place;
-fake_verbs::Faults& faults() { return fake_verbs::faults(); }
-
-std::vector<std::byte> pattern(std::size_t size, std::uint64_t seed) {
-  std::vector<std::byte> bytes(size);
-  for (std::byte& byte : bytes)
-    byte = static_cast<std::byte>((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 56);
-  return bytes;
-}
-
-class VerbsRails : public testing::Test {
- protected:
-  void SetUp() override {
-    faults() = {};
-    faults().devices = 2;
-  }
-  void TearDown() override {
-    end();
-    faults() = {};
-  }
-  void end() {
-    sends_.clear();
-    for (Node& node : nodes) {
-      node.worker.reset();
-      node = {};
-    }
-    faults().ports_down = 0;
-    sent_.clear();
-    count_[0] = count_[1] = 0;
-  }
-
-  struct Node {
-    std::unique_ptr<Context> context;
-    std::unique_ptr<Worker> worker;
-    std::vector<std::uint64_t> numbers;  ///< of the messages that have come
-  };
-
-  void open(std::size_t i) {
-    ContextRequest request;
-    request.factories = {&verbs::factory};
-    request.self = i + 1;
-    request.host = "here";
-    request.secret.assign(16, std::byte{7});
-    request.option = [this](const std::string& name) {
-      const auto given = options.find(name);
-      return given == options.end() ? std::string() : given->second;
-    };
-    auto context = Context::create(std::move(request));
-    ASSERT_TRUE(context.ok()) << context.message();
-    nodes[i].context = std::move(*context);
-    auto worker = Worker::create(*nodes[i].context);
-    ASSERT_TRUE(worker.ok()) << worker.message();
-    nodes[i].worker = std::move(*worker);
-    nodes[i].worker->on_peer_lost([](PeerId, const std::string& reason) { ADD_FAILURE() << reason; });
-    nodes[i].worker->post_persistent(
-        {0, 0xff, &nodes[i],
-         [](void*, std::uint64_t size) {
-           return Buffer(
-               static_cast<std::byte*>(std::malloc(size + 1)), size, [](void*, void* bytes) { std::free(bytes); },
-               nullptr);
-         },
-         [](void* self, Buffer message, const Received&) {
-           std::uint64_t number = 0;
-           std::memcpy(&number, message.data(), sizeof number);
-           auto& numbers = static_cast<Node*>(self)->numbers;
-           EXPECT_EQ(number, numbers.size()) << "a message came twice, or not in its order";
-           EXPECT_TRUE(std::equal(message.data(), message.data() + message.size(), bytes_of(number).begin()));
-           numbers.push_back(number);
-         }});
-  }
-  void start() {
-    open(0);
-    open(1);
-    connect();
-  }
-  void connect() {
-    for (std::size_t i : {0u, 1u}) {
-      auto endpoint = nodes[i].worker->connect(nodes[1 - i].worker->address());
-      ASSERT_TRUE(endpoint.ok()) << endpoint.message();
-      to[i] = *endpoint;
-    }
-  }
-  static std::vector<std::byte> bytes_of(std::uint64_t number) {
-    std::vector<std::byte> bytes = pattern(8 + number * 977 % 8185, number);
-    std::memcpy(bytes.data(), &number, sizeof number);
-    return bytes;
-  }
-  /// Numbered messages from each to the other.
-  void send_some(int count) {
-    for (int i = 0; i < count; ++i) {
-      for (std::size_t from : {0u, 1u}) {
-        sent_.push_back(bytes_of(count_[from]++));
-        sends_.push_back(to[from]->tag_send(sent_.back(), 0));
-      }
-    }
-  }
-  void progress() {
-    for (Node& node : nodes) node.worker->progress();
-  }
-  template <class Condition>
-  void until(Condition&& condition) {
-    test::Standstill standstill([this] { return nodes[0].worker->explain() + nodes[1].worker->explain(); });
-    while (!condition()) {
-      int moved = 0;
-      for (Node& node : nodes) moved += node.worker->progress();
-      standstill.look(moved > 0);
-    }
-  }
-  void all_come() {
-    until([&] { return nodes[0].numbers.size() == count_[1] && nodes[1].numbers.size() == count_[0]; });
-  }
-  /// Large messages, and what they wait for.
-  struct Large {
-    Large(std::size_t size, std::uint64_t seed) : message(pattern(size, seed)), into(size) {}
-    bool ended() const { return receive->ended() && (send == nullptr || send->ended()); }
-    std::vector<std::byte> message, into;
-    RequestPtr send, receive;
-  };
-  std::unique_ptr<Large> begin_large(std::size_t size, std::uint64_t seed, std::size_t from = 0) {
-    auto large = std::make_unique<Large>(size, seed);
-    large->receive = nodes[1 - from].worker->tag_receive(large->into, 1 + seed * 256);
-    large->send = to[from]->tag_send(large->message, 1 + seed * 256);
-    return large;
-  }
-  void send_large(std::size_t size, std::uint64_t seed, std::size_t from = 0) {
-    auto large = begin_large(size, seed, from);
-    until([&] { return large->ended(); });
-    EXPECT_EQ(large->receive->outcome(), Outcome::ok);
-    EXPECT_TRUE(large->into == large->message);
-  }
-  /// An adapter goes: nothing passes it any more, and it says so.
-  static void lose(int device) {
-    faults().ports_down |= 1u << device;
-    fake_verbs::raise(IBV_EVENT_DEVICE_FATAL, device);
-  }
-  static std::uint64_t sent_by(std::size_t device) { return std::exchange(faults().sent[device], 0); }
-  static std::uint64_t put_or_got_by(std::size_t device) { return std::exchange(faults().one_sided[device], 0); }
-
-  std::map<std::string, std::string> options = {{"+net-devices", "127.0.0.1"}};
-  Node nodes[2];
-  Endpoint* to[2] = {};
-
- private:
-  std::uint64_t count_[2] = {};
-  std::deque<std::vector<std::byte>> sent_;
-  std::vector<RequestPtr> sends_;
-};
+class VerbsRails : public RailsTest {};
 
 TEST_F(VerbsRails, SmallMessagesGoOverTheFirstAndLargeOnesOverBothByBandwidth) {
   faults().speed[1] = 4;  // 40 Gb/s, where the other has 100
@@ -181,11 +27,41 @@ TEST_F(VerbsRails, SmallMessagesGoOverTheFirstAndLargeOnesOverBothByBandwidth) {
     all_come();
     EXPECT_GT(sent_by(0), 100'000u) << way;
     EXPECT_EQ(sent_by(1), 0u) << way;
+    EXPECT_THAT(nodes[0].worker->explain(),
+                HasSubstr("over verbs/fake0:1, and for messages from 262144 B beside it verbs/fake1:1"));
     send_large(32 << 20, 1);
     const auto first = static_cast<double>(sent_by(0)), second = static_cast<double>(sent_by(1));
     EXPECT_NEAR(second / (first + second), 40.0 / 140, 0.03) << way;
-    EXPECT_THAT(nodes[0].worker->explain(),
-                HasSubstr("over verbs/fake0:1, and for messages from 262144 B beside it verbs/fake1:1"));
+    end();
+  }
+}
+
+// One of two that call themselves equal carries a third of the other.
+TEST_F(VerbsRails, LargeMessagesAreSplitByWhatIsMeasured) {
+  for (const char* way : {"get", "put"}) {
+    SCOPED_TRACE(way);
+    options["+rendezvous"] = way;
+    faults().bytes_per_us = {60, 60};
+    start();
+    send_large(2'000'000, 1);
+    faults().bytes_per_us = {60, 20};
+    const auto part_of_second = [&](std::uint64_t seed) {
+      sent_by(0), sent_by(1);
+      send_large(4 << 20, seed);
+      const auto first = static_cast<double>(sent_by(0)), second = static_cast<double>(sent_by(1));
+      return second / (first + second);
+    };
+    EXPECT_NEAR(part_of_second(2), 0.5, 0.1) << "as they state, and as was so far";
+    double part = 1;
+    for (std::uint64_t i = 0; i < 20 && part > 0.35; ++i) part = part_of_second(3 + i);
+    EXPECT_LE(part, 0.35);
+    EXPECT_THAT(nodes[0].worker->explain() + nodes[1].worker->explain(),
+                HasSubstr("beside it verbs/fake1:1 (measured: "));
+    // And when it is as fast as it says again.
+    faults().bytes_per_us = {40, 40};
+    for (std::uint64_t i = 0; i < 40 && part < 0.42; ++i) part = part_of_second(30 + i);
+    EXPECT_GE(part, 0.42);
+    faults().bytes_per_us = {};
     end();
   }
 }
@@ -210,6 +86,7 @@ TEST_F(VerbsRails, OneAdapterOnTheOtherSideGetsOneLink) {
 TEST_F(VerbsRails, KeysOfOneAdapterAreNotTriedOverAnother) {
   faults().infiniband = true;
   faults().subnet = {1, 2};
+  faults().bytes_per_us = {400, 400};  // so that they are measured to be equal
   options["+verbs-devices"] = "fake0,fake1";
   open(0);
   options["+verbs-devices"] = "fake1,fake0";

@@ -13,7 +13,6 @@
 namespace periapt::fake_verbs {
 namespace {
 
-constexpr std::uint64_t kTimeoutNs = 200'000'000;
 constexpr std::uint64_t kPacketMost = 4096;  // of a datagram
 constexpr std::size_t kHeadOfDatagram = 40;
 constexpr std::size_t kWaitingMost = 1 << 20;  // in the network, before a request goes on
@@ -183,12 +182,13 @@ bool Pair::send_part(Request& request) {
     owner().fabric.send(packet, {});
     return request.all_sent = true;
   }
-  if (owner().fabric.waiting(context_of(destination)) > kWaitingMost) return false;
+  if (owner().fabric.waiting(context_of(destination)) > kWaitingMost || owner().free_ns > now_ns()) return false;
   packet.kind = request.code == IBV_WR_SEND ? Packet::Kind::send : Packet::Kind::write;
   std::vector<std::byte> bytes(std::min<std::uint64_t>(kFragment, request.total - request.sent));
   request.copy_out(request.sent, bytes);
   packet.offset = request.sent;
   request.sent += bytes.size();
+  owner().passed_ns(bytes.size());
   owner().count(bytes.size(), request.code != IBV_WR_SEND);
   packet.last = request.all_sent = request.sent == request.total;
   owner().fabric.send(packet, bytes);
@@ -251,7 +251,7 @@ void Pair::take_answer(const Packet& packet, Bytes bytes) {
 
 void Pair::doom() {
   if (requests.empty() || doomed_ns != 0) return;
-  doomed_ns = now_ns() + kTimeoutNs;
+  doomed_ns = now_ns() + std::uint64_t{faults().timeout_ms} * 1'000'000;
   owner().fabric.wake_later();
 }
 
@@ -266,6 +266,7 @@ void Pair::fail() {
   state = IBV_QPS_ERR;
   while (!requests.empty()) end_first(IBV_WC_WR_FLUSH_ERR);
   inbound.clear();
+  answers_ns = 0;
   receiving = false;
 }
 
@@ -304,8 +305,15 @@ bool Pair::answer_one(const Packet& packet, Bytes bytes) {
     case Packet::Kind::write:
       return take_write(packet, bytes), true;
     default:
-      return take_read(packet), true;
+      return may_read(packet) && (take_read(packet), true);
   }
+}
+
+bool Pair::may_read(const Packet& packet) {
+  if (answers_ns == 0) answers_ns = owner().passed_ns(packet.total);
+  if (answers_ns > now_ns()) return false;
+  answers_ns = 0;
+  return true;
 }
 
 bool Pair::take_send(const Packet& packet, Bytes bytes) {
@@ -384,6 +392,14 @@ void Context::raise(ibv_async_event event) {
   events.push_back(event);
   const std::uint64_t one = 1;
   if (::write(async_fd, &one, sizeof one) < 0) std::abort();
+}
+
+std::uint64_t Context::passed_ns(std::uint64_t bytes) {
+  const unsigned carries = faults().bytes_per_us[static_cast<std::size_t>(number)];
+  if (carries == 0) return 0;
+  free_ns = std::max(free_ns, now_ns()) + bytes * 1000 / carries;
+  fabric.wake_later();
+  return free_ns;
 }
 
 void Context::pump() {

@@ -83,6 +83,7 @@ struct Pair : ibv_qp {
   std::deque<Inbound> inbound;  ///< waits for a receive
   bool receiving = false;
   Receive receive;
+  std::uint64_t answers_ns = 0;  ///< when a read that waits has its bytes; 0: none waits
   int access = 0;
   std::uint32_t destination = 0;
   // Of datagrams.
@@ -106,6 +107,7 @@ struct Pair : ibv_qp {
   int post_datagram(const ibv_send_wr& wr, Request& request);
   void take_datagram(const Packet& packet, Bytes bytes);
   bool answer_one(const Packet& packet, Bytes bytes);
+  bool may_read(const Packet& packet);
   bool take_send(const Packet& packet, Bytes bytes);
   void take_write(const Packet& packet, Bytes bytes);
   void take_read(const Packet& packet);
@@ -130,6 +132,8 @@ struct Context : ibv_context {
     __atomic_fetch_add(&faults().sent[device_at], bytes, __ATOMIC_RELAXED);
     if (one_sided) __atomic_fetch_add(&faults().one_sided[device_at], bytes, __ATOMIC_RELAXED);
   }
+  /// When so many bytes, from now on, have passed a device that carries only so much (Faults::bytes_per_us).
+  std::uint64_t passed_ns(std::uint64_t bytes);
   bool is_down() const { return faults().port_down || (faults().ports_down >> number & 1) != 0; }
 
   const int number;  ///< of its device
@@ -139,6 +143,7 @@ struct Context : ibv_context {
   std::deque<ibv_async_event> events;
   std::deque<CompletionQueue*> told;  ///< completion events that have not been taken
   std::uint32_t last_pair = 0;
+  std::uint64_t free_ns = 0;  ///< when all that it was given has passed
   bool pumping = false;
 };
 

@@ -31,6 +31,7 @@ struct Faults {
   int mangled_at = -1;                    ///< the byte of them that is another; -1: by turns
   bool without_datagrams = false;         ///< no queue pair for them is given
   int answers_lost = 0;            ///< of so many messages the sender hears that they timed out, and they are there
+  unsigned timeout_ms = 200;       ///< after which a device that asks in vain gives up
   bool port_down = false;          ///< what is sent does not arrive, and ends with a timeout
   bool without_gid = false;        ///< a port that nothing can address
   bool port_inactive = false;      ///< as ibv_query_port tells it
@@ -48,7 +49,9 @@ struct Faults {
   // Of one device, by its number.
   static constexpr int kDevicesMost = 4;
   unsigned ports_down = 0;                                 ///< a bit each: as port_down, which is for all
+  unsigned ports_inactive = 0;                             ///< the same: as port_inactive
   std::array<int, kDevicesMost> speed = {32, 32, 32, 32};  ///< ibv_port_attr::active_speed
+  std::array<unsigned, kDevicesMost> bytes_per_us = {};    ///< that it really carries; 0: as fast as it goes
   std::array<std::uint64_t, kDevicesMost> one_sided = {};  ///< of those by puts and gets
   std::array<std::uint8_t, kDevicesMost> subnet = {};      ///< of InfiniBand
   std::array<std::uint64_t, kDevicesMost> sent = {};       ///< bytes so far

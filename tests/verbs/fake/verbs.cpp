@@ -204,7 +204,8 @@ int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
 
 int(ibv_query_port)(ibv_context* context, std::uint8_t, _compat_ibv_port_attr* to) {
   ibv_port_attr port{};
-  port.state = faults().port_inactive ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
+  const bool inactive = faults().port_inactive || (faults().ports_inactive >> of(context).number & 1) != 0;
+  port.state = inactive ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
   port.active_mtu = port.max_mtu = IBV_MTU_4096;
   port.gid_tbl_len = 3;
   port.max_msg_sz = kMessageMost;
