@@ -211,6 +211,7 @@ std::string Watchdog::explain(PeObjects& objects) {
   if (objects.pe.rank == 0) text += node_groups().describe_waiting();
   objects.for_each_reduction([&](const Reduction& reduction) { text += reduction.describe(); });
   text += objects.sections->describe();
+  objects.for_each_array([&](const ArrayPart& array) { text += array.describe_late(); });
   if (std::size_t threads = objects.futures->waiting())
     text += std::to_string(threads) + (threads == 1 ? " thread" : " threads") + " on PE " +
             std::to_string(objects.pe.index) + " wait for a future, a callback or the answer of a [sync] call\n";
