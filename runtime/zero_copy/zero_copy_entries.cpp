@@ -392,7 +392,15 @@ class PostedCall {
     if (array.here && of_host) return unpack(array, array.in_message());
     if (!array.here && !of_host && !device.gathered)
       if (std::byte* const there = readable(array)) return unpack(array, there);
-    if (const Status taken = take_room(pe, device); !taken) device_failed(name_of(ep_), taken);
+    with_room(pe, device, [this, &array](const Status& taken) {
+      if (!taken) device_failed(name_of(ep_), taken);
+      bring_to_room(array);
+    });
+  }
+
+  void bring_to_room(Array& array) {
+    Device& device = *array.device;
+    Pe& pe = objects_.pe;
     array.local = device.room.at;
     if (!array.here) {
       array.ended = [](Pe& pe, Access& access) {
