@@ -1,4 +1,4 @@
 // Where the build has no NCCL.
 #include "bench/gpu/allreduce_rival.h"
 
-double rival_seconds(int, std::size_t, int) { return 0; }
+double rival_seconds(Collective, int, std::size_t, int) { return 0; }

@@ -3,5 +3,8 @@
 
 #include <cstddef>
 
-/// Median seconds of an allreduce of so many doubles over the first `gpus` GPUs of this process; 0: there is no rival.
-double rival_seconds(int gpus, std::size_t count, int rounds);
+enum class Collective { allreduce, allgather };
+
+/// Median seconds of one of so many doubles from each of the first `gpus` GPUs of this process, an allreduce in place;
+/// 0: there is no rival.
+double rival_seconds(Collective collective, int gpus, std::size_t count, int rounds);

@@ -53,7 +53,7 @@ Result<Copies::Lane*> Copies::lane_for(const Copy& copy) {
   if (gpu < 0 || static_cast<std::size_t>(gpu) >= lanes_.size()) {
     return Status::failure("a copy with neither side on a GPU: the driver knows neither address");
   }
-  const Direction direction = copy.to_gpu < 0 ? out : copy.from_gpu < 0 ? in : across;
+  const Direction direction = copy.to_gpu < 0 ? out : copy.from_gpu < 0 ? in : copy.within ? within : across;
   std::unique_ptr<Lane>& lane = lanes_[static_cast<std::size_t>(gpu)][direction];
   if (lane == nullptr) {
     Result<Stream> stream = driver_.make_stream(gpu);

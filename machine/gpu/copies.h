@@ -1,10 +1,10 @@
 // Copies between memory of GPUs and of the host that nothing waits for: begun on streams of our own, and told from
 // progress() when an event says that they are done.
 //
-// Each GPU has a stream for what comes in, one for what goes out and one for what stays on GPUs, so that the three go
-// on at the same time. Copies of one stream end in the order in which they were begun. Small ones go by a courier
-// (courier.h) where there is one that is awake and may touch both sides; that is seen by a load, and these may end
-// before what was begun earlier.
+// Each GPU has a stream for what comes in, one for what goes out, one for what comes from other GPUs and one for what
+// stays on it, so that the four go on at the same time. Copies of one stream end in the order in which they were begun.
+// Small ones go by a courier (courier.h) where there is one that is awake and may touch both sides; that is seen by a
+// load, and these may end before what was begun earlier.
 #pragma once
 
 #include <array>
@@ -37,6 +37,7 @@ struct Copy {
   /// far. nullptr: at once.
   void* after = nullptr;
   Touch to_touch = Touch::none, from_touch = Touch::none;
+  bool within = false;  ///< one GPU: it goes on beside what comes from others
 };
 
 /// Used by one thread at a time.
@@ -81,7 +82,7 @@ class Copies {
     Copy copy;
     ucx::Completion* completion;
   };
-  enum Direction : std::size_t { in, out, across };
+  enum Direction : std::size_t { in, out, across, within, kDirections };
   enum class Reach : std::uint8_t { untried, granted, refused };
 
   Result<Lane*> lane_for(const Copy& copy);
@@ -96,8 +97,9 @@ class Copies {
   Driver& driver_;
   Couriers& couriers_;
   const CourierUse use_;
-  std::vector<std::array<std::unique_ptr<Lane>, 3>> lanes_;  ///< by GPU and direction, made at their first use
-  std::vector<std::vector<Reach>> reached_;                  ///< which other GPUs a GPU has been let to
+  std::vector<std::array<std::unique_ptr<Lane>, kDirections>>
+      lanes_;                                ///< by GPU and direction, made at their first use
+  std::vector<std::vector<Reach>> reached_;  ///< which other GPUs a GPU has been let to
   std::vector<WithCourier> with_couriers_;
   std::uint64_t carried_ = 0;
   std::vector<Event> events_;  ///< that are not used

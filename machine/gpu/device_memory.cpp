@@ -233,8 +233,10 @@ Status GpuMemory::copy(Place to, Place from, std::uint64_t bytes, Completion& co
   }
   OfVendor& vendor = target->on_gpu() ? *target->vendor : *source->vendor;
   if (target->vendor == &vendor && source->vendor == &vendor && reach_each_other(*target, *source)) {
+    const bool within = target->gpu() == source->gpu() && !target->memory.imported && !source->memory.imported;
     Status begun = vendor.copies.begin(
-        {to.at, from.at, bytes, target->gpu(), source->gpu(), nullptr, target->touch(), source->touch()}, completion);
+        {to.at, from.at, bytes, target->gpu(), source->gpu(), nullptr, target->touch(), source->touch(), within},
+        completion);
     return begun ? begun : failed(begun);
   }
   if (target->on_gpu() && source->on_gpu() && target->vendor != source->vendor) {

@@ -71,12 +71,12 @@ class Chare : public CkObject {
   /* of memory of a GPU (device_contribution.h) */                                                                   \
   void contribute(std::size_t size, const CkDeviceBuffer& data, CkReduction::reducerType type, const CkCallback& cb, \
                   CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                                     \
-    const periapt::DeviceContribution named(size, data, type);                                                       \
+    const periapt::DeviceContribution named(size, data, type, deviceContributor());                                  \
     contributeData(sizeof named, &named, named.reducer(), &cb, userFlag);                                            \
   }                                                                                                                  \
   void contribute(std::size_t size, const CkDeviceBuffer& data, CkReduction::reducerType type,                       \
                   CMK_REFNUM_TYPE userFlag = static_cast<CMK_REFNUM_TYPE>(-1)) {                                     \
-    const periapt::DeviceContribution named(size, data, type);                                                       \
+    const periapt::DeviceContribution named(size, data, type, deviceContributor());                                  \
     contributeData(sizeof named, &named, named.reducer(), nullptr, userFlag);                                        \
   }                                                                                                                  \
   void contribute(CkReductionMsg* message) { contributeMessage(message); }                                           \
@@ -122,6 +122,7 @@ class Group : public IrrGroup {
   void contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
                       CMK_REFNUM_TYPE user_flag);
   void contributeMessage(CkReductionMsg* message);
+  periapt::DeviceContributor deviceContributor() const;
 };
 
 class NodeGroup : public IrrGroup {
@@ -141,6 +142,7 @@ class NodeGroup : public IrrGroup {
   void contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
                       CMK_REFNUM_TYPE user_flag);
   void contributeMessage(CkReductionMsg* message);
+  periapt::DeviceContributor deviceContributor() const;
 };
 
 // An element that may live on any PE. Its state is kept small: there may be millions.
@@ -249,6 +251,7 @@ class ArrayElement : public CkMigratable {
   void contributeData(std::size_t size, const void* data, CkReduction::reducerType type, const CkCallback* cb,
                       CMK_REFNUM_TYPE user_flag);
   void contributeMessage(CkReductionMsg* message);
+  periapt::DeviceContributor deviceContributor() const;
 
   std::uint32_t position_ = 0;         // in the list of local elements
   std::uint32_t next_reduction_ = 0;   // number of the next contribution

@@ -113,12 +113,12 @@ void contribute_to_section(CkSectionInfo& cookie, std::size_t size, const void* 
   }                                                                                                               \
   IS_STATIC void contribute(std::size_t size, const CkDeviceBuffer& data, CkReduction::reducerType type,          \
                             CkSectionInfo& cookie, const CkCallback& cb, int user_flag = -1) {                    \
-    const periapt::DeviceContribution named(size, data, type);                                                    \
+    const periapt::DeviceContribution named(size, data, type, periapt::DeviceContributor::running());             \
     periapt::contribute_to_section(cookie, sizeof named, &named, named.reducer(), &cb, user_flag);                \
   }                                                                                                               \
   IS_STATIC void contribute(std::size_t size, const CkDeviceBuffer& data, CkReduction::reducerType type,          \
                             CkSectionInfo& cookie, int user_flag = -1) {                                          \
-    const periapt::DeviceContribution named(size, data, type);                                                    \
+    const periapt::DeviceContribution named(size, data, type, periapt::DeviceContributor::running());             \
     periapt::contribute_to_section(cookie, sizeof named, &named, named.reducer(), nullptr, user_flag);            \
   }                                                                                                               \
   template <typename T>                                                                                           \

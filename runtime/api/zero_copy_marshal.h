@@ -42,6 +42,7 @@ enum class Where : std::uint32_t {
   at_sender,   // behind the arguments: a CkNcpyBuffer for each array
   in_message,  // behind the arguments: the elements
   posted,      // in buffers that a PostedCall knows
+  gathered,    // behind the arguments: where the parts of an allgather's result are (runtime/zero_copy/gathered.h)
 };
 struct ArraysHead {
   std::uint32_t arrays;

@@ -78,6 +78,20 @@ std::string ArrayManager::describe_holder(const void* object) const {
   return "";
 }
 
+std::string ArrayManager::describe_late() const {
+  constexpr int most_named = 4;
+  if (reduction_.describe().empty()) return "";
+  std::string named;
+  int late = 0;
+  for (const ArrayElement* element : elements())
+    if (element->next_reduction_ <= reduction_.first_open() && ++late <= most_named)
+      named += (late > 1 ? ", " : "") + describe(element->ckGetID());
+  if (late == 0) return "";
+  if (late > most_named) named += " and " + std::to_string(late - most_named) + " more";
+  return named + (late == 1 ? " has" : " have") + " not contributed to reduction " +
+         std::to_string(reduction_.first_open()) + "\n";
+}
+
 CkArrayIndex ArrayManager::index_of_holder(const void* object) const {
   const ArrayElement* const element = bases_have_offsets ? nullptr : elements_.element_of(object);
   return element ? ids_.index_of(element->ckGetID()) : CkArrayIndex();

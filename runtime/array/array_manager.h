@@ -79,6 +79,7 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   void put_index(Message& message) const override { ids_.put_index(message); }
   void for_each_waiting(const WaitingVisitor& visit) const override;
   std::string describe_holder(const void* object) const override;
+  std::string describe_late() const override;
   CkArrayIndex index_of_holder(const void* object) const override;
 
   // ArrayHost

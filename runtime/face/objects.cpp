@@ -62,6 +62,7 @@ void Group::contributeData(std::size_t size, const void* data, CkReduction::redu
                            CMK_REFNUM_TYPE user_flag) {
   give(*PeObjects::current().group(thisgroup.idx).reduction, next_reduction_++, size, data, type, cb, user_flag);
 }
+periapt::DeviceContributor Group::deviceContributor() const { return {CkArrayIndex(thisIndex), thisgroup.idx, 0}; }
 void Group::contributeMessage(CkReductionMsg* message) {
   give_message(*PeObjects::current().group(thisgroup.idx).reduction, next_reduction_++, message);
 }
@@ -81,6 +82,7 @@ void NodeGroup::contributeData(std::size_t size, const void* data, CkReduction::
   message->setUserFlag(user_flag);
   periapt::contribute_to_node(thisgroup, message, cb ? *cb : CkCallback());
 }
+periapt::DeviceContributor NodeGroup::deviceContributor() const { return {CkArrayIndex(thisIndex), thisgroup.idx, 0}; }
 void NodeGroup::contributeMessage(CkReductionMsg* message) {
   const CkCallback callback = message->getCallback();
   periapt::contribute_to_node(thisgroup, message, callback);
@@ -105,6 +107,9 @@ int ArrayElement::ckGetArraySize() const { return thisArray->manager().options()
 void ArrayElement::contributeData(std::size_t size, const void* data, CkReduction::reducerType type,
                                   const CkCallback* cb, CMK_REFNUM_TYPE user_flag) {
   give(thisArray->manager().reduction(), next_reduction_++, size, data, type, cb, user_flag);
+}
+periapt::DeviceContributor ArrayElement::deviceContributor() const {
+  return {ckGetArrayIndex(), thisArrayID.index(), 0};
 }
 void ArrayElement::contributeMessage(CkReductionMsg* message) {
   give_message(thisArray->manager().reduction(), next_reduction_++, message);

@@ -17,6 +17,7 @@
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/sections/sections.h"
+#include "runtime/zero_copy/packing.h"
 #include "runtime/zero_copy/zero_copy_entries.h"
 
 namespace periapt {
@@ -210,6 +211,7 @@ std::string Watchdog::explain(PeObjects& objects) {
   });
   if (objects.pe.rank == 0) text += node_groups().describe_waiting();
   objects.for_each_reduction([&](const Reduction& reduction) { text += reduction.describe(); });
+  objects.for_each_array([&](const ArrayPart& array) { text += array.describe_late(); });
   text += objects.sections->describe();
   if (std::size_t threads = objects.futures->waiting())
     text += std::to_string(threads) + (threads == 1 ? " thread" : " threads") + " on PE " +
@@ -217,6 +219,7 @@ std::string Watchdog::explain(PeObjects& objects) {
   if (objects.balance) text += objects.balance->describe_waiting();
   if (objects.waiting_bodies) text += objects.waiting_bodies->describe();
   if (objects.posts) text += objects.posts->describe();
+  text += zero_copy::describe_waiting_for_room(objects.pe);
   for (const Explainer library : libraries) text += library(objects.pe.index);
   return shortened(text);
 }

@@ -28,6 +28,8 @@ class ArrayPart {
   virtual void for_each_waiting(const WaitingVisitor& visit) const = 0;
   // The element in words whose object this is; empty when none of this PE is.
   virtual std::string describe_holder(const void* object) const = 0;
+  // The elements here that a reduction which has begun here waits for, in words; empty when there are none.
+  virtual std::string describe_late() const = 0;
   // The index of the element, which is one of this PE, whose object this is, or the base of it that an entry is of;
   // no index where that cannot be told at once.
   virtual CkArrayIndex index_of_holder(const void* object) const = 0;

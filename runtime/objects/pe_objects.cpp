@@ -227,6 +227,9 @@ std::uint64_t PeObjects::keep_section(const CProxySection_ArrayBase& section) {
   sections_.push_back(section);
   return sections_.size() - 1;
 }
+std::uint32_t PeObjects::members_of_section(std::uint64_t section) {
+  return sections_[section].ckGetSectionInfo().members;
+}
 void PeObjects::send_to_section(int to, std::uint64_t section, int ep, void* payload) {
   if (to == pe.index) return send_message(sections_[section], ep, 0, payload);
   // The section is known where it was made: the message goes there first.

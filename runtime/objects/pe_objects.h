@@ -182,6 +182,7 @@ class PeObjects {
   // Sections that callbacks refer to, on the PE that made them.
   std::uint64_t keep_section(const CProxySection_ArrayBase& section);
   void send_to_section(int pe, std::uint64_t section, int ep, void* payload);
+  std::uint32_t members_of_section(std::uint64_t section);  // one that was kept here
 
   // --- what waits, for the watchdog ---
   void for_each_waiting(const WaitingVisitor& visit);

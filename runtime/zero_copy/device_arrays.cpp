@@ -111,9 +111,10 @@ void HeldCall::pack(Array& array) {
     PackedArray* const stays = array.packed.release();
     call.leave(array, stays->room.at, CkCallback(on_packed_read, stays));
   };
-  Status begun = take_room(pe, packed);
-  if (begun) begun = begin(pe, gpu::Packer::Way::pack, packed, packed.room.at);
-  if (!begun) device_failed(caller_in_words(), begun);
+  with_room(pe, packed, [this, &packed](const Status& taken) {
+    const Status begun = taken ? begin(pe, gpu::Packer::Way::pack, packed, packed.room.at) : taken;
+    if (!begun) device_failed(caller_in_words(), begun);
+  });
 }
 
 // `read`: sent when they have been read where they are, besides the program's.

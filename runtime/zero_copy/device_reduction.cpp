@@ -28,6 +28,7 @@
 #include "runtime/api/reduction_fields.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/scheduler/process.h"
+#include "runtime/zero_copy/device_sums.h"
 #include "runtime/zero_copy/packing.h"
 #include "runtime/zero_copy/zero_copy_parts.h"
 
@@ -83,28 +84,6 @@ std::string in_words(const DeviceContribution& name) {
 
 // ---- sums
 
-struct Part;
-
-struct Sum {
-  struct Waiting : machine::Transfer {
-    Sum* sum = nullptr;
-  } waiting;  // for a stream, of a contribution
-  DeviceContribution name;
-  ucx::Place place;
-  CkCallback cb = CkCallback(CkCallback::ignore);  // of a contribution, which lies where the program has it
-  void* stream = DeviceStream().native();          // that has written it last
-  bool ready = false;
-  std::function<void()> reader;
-  int readers = 1;  // of a result that all members of a group fetch: so many
-  // Of one that is made of others.
-  gpu::Room room;                 // where it lies
-  gpu::Folder* folder = nullptr;  // what combines them; null: the host
-  std::vector<std::unique_ptr<Part>> parts;
-  std::vector<Part*> early;  // those that came before the first one was in its place
-  std::size_t left = 0;
-  bool begun = false, has_first = false;
-};
-
 // One of the sums that another one is made of. It is brought to `local`.
 struct Part : Access {
   struct Step : machine::Transfer {
@@ -133,6 +112,8 @@ DeviceSums& sums_of(Pe& pe) {
   return *pe.objects->device_sums;
 }
 
+}  // namespace
+
 Sum& make_sum(Pe& pe, Type type, std::uint64_t bytes) {
   DeviceSums& sums = sums_of(pe);
   auto made = std::make_unique<Sum>();
@@ -145,7 +126,7 @@ Sum& make_sum(Pe& pe, Type type, std::uint64_t bytes) {
   return sum;
 }
 
-Sum& find(Pe& pe, std::uint64_t number) {
+Sum& find_sum(Pe& pe, std::uint64_t number) {
   DeviceSums& sums = sums_of(pe);
   const auto found = sums.all.find(number);
   if (found == sums.all.end())
@@ -163,8 +144,6 @@ void is_ready(Sum& sum) {
   sum.ready = true;
   if (sum.reader) std::exchange(sum.reader, nullptr)();
 }
-// What a callback calls goes through the receiver's queue: it may be sent within contribute(), and a call with a
-// message that waits for elements has to wait.
 CkCallback not_inline(CkCallback callback) {
   if (callback.type >= CkCallback::isendChare && callback.type <= CkCallback::isendArray)
     callback.type =
@@ -172,24 +151,29 @@ CkCallback not_inline(CkCallback callback) {
   return callback;
 }
 
-// It has been read.
 void drop(Pe& pe, Sum& sum) {
   if (wants_to_know(sum.cb)) not_inline(sum.cb).send();
   give_room(pe, sum.room);
   sums_of(pe).all.erase(sum.name.sum);
 }
-// The same as a callback.
+namespace {
+
+// A callback: it has been read.
 void on_read(void* sum, void* message) {
   CkFreeMsg(message);
   Sum& read = *static_cast<Sum*>(sum);
   if (--read.readers == 0) drop(*Pe::current(), read);
 }
 
+}  // namespace
+
 gpu::Room room_for(Pe& pe, const Sum& sum, const gpu::Room& like) {
   Result<gpu::Room> room = take_room(pe, like.where, like.kind, sum.name.bytes);
   if (!room) failed(sum.name, room.status());
   return *room;
 }
+
+namespace {
 
 gpu::Folder* folder_of(DeviceSums& sums, gpu::OnGpu where) {
   const auto [at, is_new] = sums.folders.try_emplace({where.driver, where.gpu});
@@ -325,14 +309,13 @@ Sum& begin_sum(Pe& pe, const std::vector<DeviceContribution>& names) {
       fatal("a reduction of device buffers gets " + std::to_string(sum.name.bytes) + " bytes from one element and " +
                 std::to_string(name.bytes) + " from another",
             in_words(name), "", "All elements must contribute as many bytes");
-    static_cast<void>(chare::agree(sum.name.type, name.type));
     auto part = std::make_unique<Part>();
     part->into = &sum;
     part->name = name;
     part->step.part = part.get();
     part->description = &part->others;
     part->user = "a reduction of device buffers";
-    if (name.pe == pe.index) part->here = &find(pe, name.sum);
+    if (name.pe == pe.index) part->here = &find_sum(pe, name.sum);
     sum.parts.push_back(std::move(part));
   }
   choose_place(pe, sum);
@@ -353,7 +336,7 @@ Sum& begin_sum(Pe& pe, const std::vector<DeviceContribution>& names) {
 
 void on_wanted(Pe& pe, Delivery& call) {
   const auto wanted = call.read<Wanted>();
-  Sum& sum = find(pe, wanted.sum);
+  Sum& sum = find_sum(pe, wanted.sum);
   when_ready(sum, [&pe, &sum, wanted] {
     There there{wanted.part, {}};
     CkNcpyBuffer& buffer = there.source.buffer;
@@ -371,23 +354,34 @@ void on_there(Pe& pe, Delivery& call) {
   bring(pe, *there.part);
 }
 
-// A reducer: its messages hold names.
-CkReductionMsg* combine_names(int count, CkReductionMsg** messages) {
-  std::vector<DeviceContribution> names(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i)
-    std::memcpy(static_cast<void*>(&names[static_cast<std::size_t>(i)]), messages[i]->getData(),
-                sizeof(DeviceContribution));
-  const Sum& sum = begin_sum(*Pe::current(), names);
-  return CkReductionMsg::buildNew(sizeof sum.name, &sum.name, reducer_of_names);
+std::vector<DeviceContribution> names_in(const CkReductionMsg& message) {
+  std::vector<DeviceContribution> names(static_cast<std::size_t>(message.getSize()) / sizeof(DeviceContribution));
+  std::memcpy(static_cast<void*>(names.data()), message.getData(), names.size() * sizeof names[0]);
+  return names;
 }
+
+// A reducer: its messages hold names, one of a sum or all of an allgather.
+CkReductionMsg* combine_names(int count, CkReductionMsg** messages) {
+  std::vector<DeviceContribution> names;
+  for (int i = 0; i < count; ++i)
+    for (const DeviceContribution& name : names_in(*messages[i])) {
+      names.push_back(name);
+      static_cast<void>(chare::agree(names[0].type, name.type));
+    }
+  if (names[0].type != CkReduction::concat) names = {begin_sum(*Pe::current(), names).name};
+  return CkReductionMsg::buildNew(static_cast<int>(names.size() * sizeof names[0]), names.data(), reducer_of_names);
+}
+
+}  // namespace
 
 // ---- the result
 
-// Does it call an entry that has a nocopydevice array?
 bool brings_to_device(const CkCallback& callback) {
   return callback.type >= CkCallback::sendChare && callback.type <= CkCallback::bcastSection &&
          entry_info(callback.ep).flags & ep_nocopydevice;
 }
+namespace {
+
 // How many receivers fetch the result from where it is; 0: it goes along in the message, as nothing says how many.
 int readers_of(const CkCallback& callback, const Sum& sum) {
   if (callback.type < CkCallback::bcastGroup) return 1;
@@ -395,10 +389,16 @@ int readers_of(const CkCallback& callback, const Sum& sum) {
   return callback.type == CkCallback::bcastGroup ? CmiNumPes() : CmiNumNodes();
 }
 
-// Of the entry's array: their type may be made of several numbers, or be none that there is a reducer of.
-int items_for(int ep, std::uint64_t bytes) {
+}  // namespace
+
+// Their type may be made of several numbers, or be none that there is a reducer of.
+int items_for(int ep, std::uint64_t bytes, const std::string& of) {
+  if (!(entry_info(ep).flags & ep_reductiontarget))
+    fatal("the result of a reduction of device buffers is for an entry that is no reduction target", name_of(ep),
+          "an entry gets it as the one array that it has, and its length",
+          "declare it: entry [reductiontarget] void result(int n, nocopydevice double x[n])");
   const std::uint64_t item = item_bytes_of(ep), items = bytes / item;
-  const std::string result = "the result of a reduction of device buffers, " + std::to_string(bytes) + " bytes, ";
+  const std::string result = of + " of device buffers, " + std::to_string(bytes) + " bytes, ";
   if (bytes % item != 0)
     fatal(result + "is no whole number of items of its entry's array, of " + std::to_string(item) + " bytes",
           name_of(ep), "", "contribute items of the type that the entry's array has");
@@ -407,12 +407,9 @@ int items_for(int ep, std::uint64_t bytes) {
   return static_cast<int>(items);
 }
 
+namespace {
+
 void call_with(Sum& sum, const CkCallback& to, int user_flag) {
-  const std::uint32_t flags = entry_info(to.ep).flags;
-  if (!(flags & ep_reductiontarget))
-    fatal("the result of a reduction of device buffers is for an entry that is no reduction target", name_of(to.ep),
-          "an entry gets it as the one array that it has, and its length",
-          "declare it: entry [reductiontarget] void result(int n, nocopydevice double x[n])");
   const int items = items_for(to.ep, sum.name.bytes);
   const CkDeviceBuffer buffer(sum.place.at, CkCallback(on_read, &sum),
                               DeviceStream(static_cast<CUstream_st*>(sum.stream)));
@@ -458,11 +455,22 @@ void send_message_with(Pe& pe, Sum& sum, const CkCallback& to, const CkReduction
   copy(pe, {static_cast<std::byte*>(result->message->getData())}, sum.place, sum.name, *result);
 }
 
+}  // namespace
+
+void give_result(Pe& pe, Sum& sum, const CkCallback& to, const std::shared_ptr<const CkReductionMsg>& of) {
+  if (brings_to_device(to))
+    call_with(sum, not_inline(to), of->getUserFlag());
+  else
+    send_message_with(pe, sum, to, *of);
+}
+
+namespace {
+
 // The sum that the result is read from. A sole contribution is read where the program has it by one receiver alone: of
 // several the first may have got it to there, and write to it, before the last has read it.
 Sum& sum_to_read(Pe& pe, const DeviceContribution& name, const CkCallback& callback) {
   if (name.pe != pe.index) return begin_sum(pe, {name});
-  Sum& sum = find(pe, name.sum);
+  Sum& sum = find_sum(pe, name.sum);
   const bool is_programs = sum.room.at == nullptr;
   return is_programs && brings_to_device(callback) && readers_of(callback, sum) > 1 ? begin_sum(pe, {name}) : sum;
 }
@@ -478,16 +486,14 @@ bool take_result(const CkCallback& callback, void* payload) {
     return false;
   }
   Pe& pe = *Pe::current();
-  DeviceContribution name;
-  std::memcpy(static_cast<void*>(&name), message->getData(), sizeof name);
-  Sum& sum = sum_to_read(pe, name, callback);
+  std::vector<DeviceContribution> names = names_in(*message);
   const std::shared_ptr<const CkReductionMsg> of(message, [payload](auto*) { CkFreeMsg(payload); });
-  when_ready(sum, [&pe, &sum, of, callback] {
-    if (brings_to_device(callback))
-      call_with(sum, not_inline(callback), of->getUserFlag());
-    else
-      send_message_with(pe, sum, callback, *of);
-  });
+  if (names[0].type == CkReduction::concat) {
+    gather(pe, std::move(names), callback, of);
+    return true;
+  }
+  Sum& sum = sum_to_read(pe, names[0], callback);
+  when_ready(sum, [&pe, &sum, of, callback] { give_result(pe, sum, callback, of); });
   return true;
 }
 
@@ -498,6 +504,7 @@ void register_device_reductions() {
   reducer_of_names = CkReduction::addReducer(combine_names, false, "a reducer of device buffers");
   entry_wanted = register_runtime_entry("reduction of device buffers: bytes are wanted", on_wanted);
   entry_there = register_runtime_entry("reduction of device buffers: bytes are there", on_there);
+  register_device_gathers();
 }
 
 }  // namespace periapt::zero_copy
@@ -506,17 +513,36 @@ namespace periapt {
 
 CkReduction::reducerType DeviceContribution::reducer() { return zero_copy::reducer_of_names; }
 
-DeviceContribution::DeviceContribution(std::size_t size, const CkDeviceBuffer& buffer, CkReduction::reducerType with) {
+DeviceContributor DeviceContributor::running() {
+  const Pe& pe = *Pe::current();
+  DeviceContributor by{{}, 0, 1};
+  if (pe.running == nullptr) return by;
+  const Delivery& call = *pe.running;
+  if (call.target == Target::group) by = {CkArrayIndex(pe.index), static_cast<std::int32_t>(call.collection), 1};
+  if (call.target != Target::array || call.object == nullptr) return by;
+  const CkArrayID array(CkGroupID{static_cast<int>(call.collection)});
+  if (ArrayPart* const part = pe.objects->array(array)) by = {part->index_of_holder(call.object), array.index(), 1};
+  return by;
+}
+
+DeviceContribution::DeviceContribution(std::size_t size, const CkDeviceBuffer& buffer, CkReduction::reducerType with,
+                                       const DeviceContributor& contributor)
+    : by(contributor) {
   using namespace zero_copy;
   Pe& here = *Pe::current();
   const auto refuse = [&](const std::string& what, const std::string& why, const std::string& what_next) {
     fatal("contribute() of a CkDeviceBuffer with " + std::string(chare::reducer_name(with)) + what,
           describe_running(here), why, what_next);
   };
-  if (!is_arithmetic(with))
-    refuse("", "memory of GPUs is combined by the sums, products, maxima and minima of numbers alone",
-           "use one of CkReduction::sum_, product_, max_ and min_; or copy it to the host and contribute that");
-  if (size % bytes_of_item(with) != 0)
+  const bool gathers = with == CkReduction::concat;
+  if (!is_arithmetic(with) && !gathers)
+    refuse("", "memory of GPUs is combined by the sums, products, maxima and minima of numbers, and by concat alone",
+           "use one of CkReduction::sum_, product_, max_ and min_, or concat for an allgather; or copy it to the host "
+           "and contribute that");
+  if (gathers && by.index.nInts == 0)
+    refuse(" to a section", "the member whose part it is cannot be told from what runs",
+           "call it in an entry method of the member");
+  if (!gathers && size % bytes_of_item(with) != 0)
     refuse(": " + std::to_string(size) + " bytes are not a whole number of items of " +
                std::to_string(bytes_of_item(with)) + " bytes",
            "", "Give it bytes, not items: n * sizeof(x[0])");
@@ -527,6 +553,7 @@ DeviceContribution::DeviceContribution(std::size_t size, const CkDeviceBuffer& b
   sum.place.at = static_cast<std::byte*>(const_cast<void*>(buffer.ptr));
   sum.place.kind = kind_of(here, buffer.ptr, size);
   sum.name.on_gpu = sum.place.kind != ucx::MemoryKind::host;
+  sum.name.by = by;
   sum.cb = buffer.cb;
   sum.stream = buffer.cuda_stream.native();
   sum.waiting.sum = &sum;

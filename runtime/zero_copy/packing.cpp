@@ -1,5 +1,7 @@
 #include "runtime/zero_copy/packing.h"
 
+#include <algorithm>
+#include <list>
 #include <map>
 #include <optional>
 #include <utility>
@@ -15,8 +17,20 @@ namespace periapt::zero_copy {
 
 /// Those of a PE, and its memory for what is made on the way.
 struct Packers {
+  using OfGpu = std::pair<gpu::Driver*, int>;
+  struct Waiting {
+    Packing* packing;
+    std::function<void(const Status&)> then;
+    bool is_on(gpu::OnGpu gpu) const {
+      return packing->packer->where().driver == gpu.driver && packing->packer->where().gpu == gpu.gpu;
+    }
+  };
   gpu::Rooms rooms;  // lists of the packers lie there
-  std::map<std::pair<gpu::Driver*, int>, std::unique_ptr<gpu::Packer>> of_gpus;
+  std::map<OfGpu, std::unique_ptr<gpu::Packer>> of_gpus;
+  std::map<OfGpu, std::size_t> out;   // rooms on that GPU that were taken and will be given back
+  std::list<Waiting> waiting;         // for those
+  std::vector<gpu::OnGpu> came_back;  // ... of which some were given back
+  bool serves = false;
 };
 
 namespace {
@@ -63,24 +77,83 @@ Result<gpu::Room> take_room(Pe& pe, gpu::OnGpu where, gpu::Kind kind, std::uint6
   Packers& packers = packers_of(pe);
   Result<gpu::Room> room = packers.rooms.take(where, kind, bytes);
   const auto packer = packers.of_gpus.find({where.driver, where.gpu});
-  if (room || kind != gpu::Kind::device || packer == packers.of_gpus.end()) return room;
-  packer->second->drop_lists();
-  return packers.rooms.take(where, kind, bytes);
+  if (!room && kind == gpu::Kind::device && packer != packers.of_gpus.end()) {
+    packer->second->drop_lists();
+    room = packers.rooms.take(where, kind, bytes);
+  }
+  if (room && kind == gpu::Kind::device) ++packers.out[{where.driver, where.gpu}];
+  return room;
 }
 
-Status take_room(Pe& pe, Packing& packing) {
+namespace {
+
+// The first one that waits for a room of that GPU. False: there is none, or no memory for it.
+bool serve_one(Pe& pe, gpu::OnGpu where) {
+  Packers& packers = packers_of(pe);
+  const auto next = std::find_if(packers.waiting.begin(), packers.waiting.end(),
+                                 [where](const Packers::Waiting& one) { return one.is_on(where); });
+  if (next == packers.waiting.end()) return false;
+  Result<gpu::Room> room = take_room(pe, where, gpu::Kind::device, next->packing->layout->bytes);
+  if (!room && packers.out[{where.driver, where.gpu}] != 0) return false;
+  const Packers::Waiting served = std::move(*next);
+  packers.waiting.erase(next);
+  pe.end_pending();
+  if (room) served.packing->room = *room;
+  served.then(room.status());
+  return true;
+}
+
+// What is served may give a room back itself.
+void serve(Pe& pe, gpu::OnGpu where) {
+  Packers& packers = packers_of(pe);
+  packers.came_back.push_back(where);
+  if (std::exchange(packers.serves, true)) return;
+  while (!packers.came_back.empty()) {
+    const gpu::OnGpu gpu = packers.came_back.back();
+    packers.came_back.pop_back();
+    while (serve_one(pe, gpu)) {
+    }
+  }
+  packers.serves = false;
+}
+
+}  // namespace
+
+void with_room(Pe& pe, Packing& packing, std::function<void(const Status&)> then) {
   const bool of_host = packing.scattered.kind == ucx::MemoryKind::host;
   if (!of_host)
-    if (Status found = find_packer(pe, packing); !found) return found;
-  Result<gpu::Room> room = take_room(pe, of_host ? gpu::OnGpu() : packing.packer->where(),
-                                     of_host ? gpu::Kind::host : gpu::Kind::device, packing.layout->bytes);
-  if (!room) return room.status();
-  packing.room = *room;
-  return {};
+    if (const Status found = find_packer(pe, packing); !found) return then(found);
+  Packers& packers = packers_of(pe);
+  const gpu::OnGpu where = of_host ? gpu::OnGpu() : packing.packer->where();
+  const bool is_served = !of_host && std::any_of(packers.waiting.begin(), packers.waiting.end(),
+                                                 [where](const auto& one) { return one.is_on(where); });
+  if (!is_served) {
+    Result<gpu::Room> room = take_room(pe, where, of_host ? gpu::Kind::host : gpu::Kind::device, packing.layout->bytes);
+    if (room) packing.room = *room;
+    if (room || of_host || packers.out[{where.driver, where.gpu}] == 0) return then(room.status());
+  }
+  pe.begin_pending();
+  packers.waiting.push_back({&packing, std::move(then)});
 }
 
 void give_room(Pe& pe, const gpu::Room& room) {
-  if (room.at != nullptr) packers_of(pe).rooms.give(room);
+  if (room.at == nullptr) return;
+  Packers& packers = packers_of(pe);
+  packers.rooms.give(room);
+  if (room.kind != gpu::Kind::device) return;
+  --packers.out[{room.where.driver, room.where.gpu}];
+  serve(pe, room.where);
+}
+
+std::string describe_waiting_for_room(const Pe& pe) {
+  std::string text;
+  if (!pe.objects->packers) return text;
+  for (const Packers::Waiting& one : pe.objects->packers->waiting)
+    text += "an array in strided memory on PE " + std::to_string(pe.index) + " waits for " +
+            std::to_string(one.packing->layout->bytes) + " bytes on GPU " +
+            std::to_string(one.packing->packer->where().gpu) +
+            ", which has no memory left; what others have there is " + "given back when their receivers have read it\n";
+  return text;
 }
 
 Result<std::byte*> one_piece_at(const gpu::Layout& layout, ucx::Place memory) {

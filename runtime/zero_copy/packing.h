@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -28,11 +29,14 @@ struct Packing : machine::Transfer {
 /// Memory of ours, for sums too. Where there is none left, what is kept for packing is given back first. A failure:
 /// that does not suffice.
 Result<gpu::Room> take_room(Pe& pe, gpu::OnGpu where, gpu::Kind kind, std::uint64_t bytes);
-/// For the elements in one piece: on the GPU of the scattered ones, or the host's with those. A failure: there is none
-/// left, or no driver knows their memory.
-Status take_room(Pe& pe, Packing& packing);
-/// For what comes next.
+/// For the elements in one piece, on the GPU of the scattered ones, or the host's with those: calls then(Status()) when
+/// it has room. Where a GPU has no memory left and some of it is out, it waits until that comes back; until then the
+/// run is not quiescent. A failure: none is out either, or no driver knows their memory.
+void with_room(Pe& pe, Packing& packing, std::function<void(const Status&)> then);
+/// For what comes next, and for what waits.
 void give_room(Pe& pe, const gpu::Room& room);
+/// What waits for room, in words, for the watchdog.
+std::string describe_waiting_for_room(const Pe& pe);
 /// Where the elements of a layout in one piece lie (Layout::is_one_piece()), which go as those of any array. A failure:
 /// they reach beyond their memory, or it was freed.
 Result<std::byte*> one_piece_at(const gpu::Layout& layout, ucx::Place memory);

@@ -18,6 +18,7 @@
 #include "base/fatal.h"
 #include "runtime/objects/node_groups.h"
 #include "runtime/scheduler/process.h"
+#include "runtime/zero_copy/gathered.h"
 #include "runtime/zero_copy/packing.h"
 #include "runtime/zero_copy/zero_copy_parts.h"
 
@@ -58,7 +59,9 @@ void check(int ep, const Message& message) {
               head->tail <= size && head->tail >= arguments_at(head->arrays);
   for (std::uint32_t i = 0; good && i < head->arrays; ++i) {
     const ArrayRecord& record = records_of(head)[i];
-    const std::uint64_t needed = head->where == Where::at_sender ? source : record.bytes;
+    const std::uint64_t needed = head->where == Where::at_sender  ? source
+                                 : head->where == Where::gathered ? sizeof(GatheredHead)
+                                                                  : record.bytes;
     good = record.offset >= head->tail && record.offset <= size && needed <= size - record.offset;
   }
   if (!good) marshal::truncated(0, size, 1);
@@ -158,13 +161,14 @@ class PostedCall {
       }
       arrays_[i].device = std::make_unique<Device>();
       arrays_[i].description = &arrays_[i].device->description;
+      if (head->where == Where::gathered) read_gathered(arrays_[i], message, records_of(head)[i]);
       if (!at_sender) continue;
       const auto source = source_of<DeviceSource>(message, i);
       arrays_[i].remote = source.buffer;
       arrays_[i].device->description = source.description;
       arrays_[i].device->cb = source.cb;
     }
-    if (!at_sender) {
+    if (head->where == Where::in_message) {
       data_ = message.share();
       for (std::uint32_t i = 0; i < head->arrays; ++i)
         arrays_[i].here = reinterpret_cast<const char*>(head) + records_of(head)[i].offset;
@@ -186,6 +190,8 @@ class PostedCall {
       posts_of(objects_).hold(array_, element_);
       array_of(objects_, array_).put_index(call_);
     }
+    for (const Array& array : arrays_)
+      if (array.device && array.device->gathered) demand_member(*array.device->gathered, object);
     std::vector<CkNcpyBufferPost> posts(arrays_.size());
     for (CkNcpyBufferPost& post : posts) post.call = this;
     ++left_;  // nothing ends before all of them are known
@@ -247,6 +253,7 @@ class PostedCall {
   // The same of an array that may come from or go to the memory of a GPU: behind what its stream has to do.
   void move_to_device(Array& array, const CkNcpyBufferPost& post) {
     if (!post.layout.is_contiguous()) demand_room(array, post);
+    if (array.device->gathered) demand_whole(array, post);
     array.local = post.assigned;
     array.size = std::min(array.size, post.assigned_bytes);
     array.local_kind = kind_of(objects_.pe, array.local, array.size);
@@ -297,6 +304,7 @@ class PostedCall {
     CkCallback cb = CkCallback(CkCallback::ignore);  // the sender's
     DeviceDescription description;
     std::shared_ptr<std::byte> mapping;  // of another process's memory that they are unpacked from
+    std::unique_ptr<Gathered> gathered;  // the result of an allgather: where its parts are
   };
   struct Array : Access {
     PostedCall* call = nullptr;
@@ -316,6 +324,36 @@ class PostedCall {
             "give it blocks that do not: a stride of at least the length");
   }
 
+  static void read_gathered(Array& array, const Message& message, const ArrayRecord& record) {
+    const char* const at = static_cast<const char*>(message.payload()) + record.offset;
+    array.device->gathered = Gathered::read(at, message->size - record.offset, record.bytes);
+    if (!array.device->gathered) marshal::truncated(0, message->size, 1);
+    array.remote = array.device->gathered->head.whole;
+  }
+  // Those that have contributed are counted when they have read all parts.
+  void demand_member(const Gathered& gathered, const void* object) const {
+    if (gathered.head.members == 0) return;
+    const CkArrayIndex index = array_of(objects_, array_).index_of_holder(object);
+    if (index.nInts == 0 || gathered.has(index)) return;
+    fatal(
+        "element " + index.toString() + " of an array gets the result of an allgather to which it has not contributed",
+        name_of(ep_), "it was inserted meanwhile",
+        "insert and destroy elements when no allgather of device buffers is under way, or gather for a section");
+  }
+  void demand_whole(const Array& array, const CkNcpyBufferPost& post) const {
+    if (post.assigned_bytes >= array.size) return;
+    fatal("a post entry method gives an array of " + std::to_string(post.assigned_bytes) +
+              " bytes for the result of an allgather of " + std::to_string(array.size),
+          name_of(ep_), "the result is all parts, one behind the other", "leave the length as it comes");
+  }
+
+  // Brings the elements from where they are to array.local, and calls array.ended.
+  static void fetch(Pe& pe, Array& array) {
+    if (!array.device->gathered) return static_cast<void>(begin(pe, array));
+    array.device->gathered->fetch(pe, array.place(), array.entry, array.device->room.at == nullptr,
+                                  [&pe, &array] { array.ended(pe, array); });
+  }
+
   // The elements at their sender have been read.
   static void has_arrived(Pe& pe, Array& array) {
     release(pe, array.remote);
@@ -330,7 +368,7 @@ class PostedCall {
       if (!at) device_failed(name_of(ep_), at.status());
       array.local = *at;
     }
-    if (!array.here) return static_cast<void>(begin(objects_.pe, array));
+    if (!array.here) return fetch(objects_.pe, array);
     if (array.local_kind == ucx::MemoryKind::host) {
       if (array.size) std::memcpy(array.local, array.here, array.size);
       return one_less();
@@ -352,9 +390,17 @@ class PostedCall {
     Pe& pe = objects_.pe;
     const bool of_host = array.local_kind == ucx::MemoryKind::host;
     if (array.here && of_host) return unpack(array, array.in_message());
-    if (!array.here && !of_host)
+    if (!array.here && !of_host && !device.gathered)
       if (std::byte* const there = readable(array)) return unpack(array, there);
-    if (const Status taken = take_room(pe, device); !taken) device_failed(name_of(ep_), taken);
+    with_room(pe, device, [this, &array](const Status& taken) {
+      if (!taken) device_failed(name_of(ep_), taken);
+      bring_to_room(array);
+    });
+  }
+
+  void bring_to_room(Array& array) {
+    Device& device = *array.device;
+    Pe& pe = objects_.pe;
     array.local = device.room.at;
     if (!array.here) {
       array.ended = [](Pe& pe, Access& access) {
@@ -362,7 +408,7 @@ class PostedCall {
         has_arrived(pe, array);
         array.call->unpack(array, array.device->room.at);
       };
-      return static_cast<void>(begin(pe, array));
+      return fetch(pe, array);
     }
     pe.begin_pending();
     device.done = [](machine::Transfer& transfer, const Status& status) {
@@ -487,6 +533,7 @@ void run(PeObjects& objects, Delivery& call) {
       if (!post) break;
       [[fallthrough]];
     case Where::at_sender:
+    case Where::gathered:
       if (post)
         (new PostedCall(objects, call.entry, call.message))->ask(call.object);
       else

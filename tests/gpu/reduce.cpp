@@ -413,7 +413,7 @@ class Cell : public CBase_Cell {
     const Memory& memory = make_contribution(thisIndex, size, type);
     if (how == "sizes") contribute(size * sizeof(double) - 8, to_give(memory), type, to);
     if (how == "types") contribute(size * sizeof(double), to_give(memory), CkReduction::max_double, to);
-    if (how == "concat") contribute(size * sizeof(double), to_give(memory), CkReduction::concat, to);
+    if (how == "set") contribute(size * sizeof(double), to_give(memory), CkReduction::set, to);
     if (how == "ragged") contribute(size * sizeof(double) - 1, to_give(memory), type, to);
     if (how == "host") {
       const std::vector<double> values(size);

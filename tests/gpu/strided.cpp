@@ -41,6 +41,7 @@ constexpr int cell_count = 5;
 constexpr int elements = 240;  // of each shape but those in which there is nothing
 constexpr int shapes = 9, shapes_in = 8, nothing = 9, nothing_too = 10;
 constexpr int arrays_of_step = 20;
+constexpr int memory_of_one = 1500;                 // bytes, of which 240 ints are 960
 constexpr int large = periapt::tests::amount(700);  // ints
 
 // Where the elements of a layout are, found without it.
@@ -240,6 +241,8 @@ class Main : public CBase_Main {
       thisProxy.run();
     else if (wrong == "steps" || wrong == "one_piece")
       thisProxy.steps(wrong == "steps" ? 4 : 3);
+    else if (wrong == "scarce")
+      thisProxy.scarce();
     else
       cells[0].wrong(wrong);
   }
@@ -293,11 +296,22 @@ class Main : public CBase_Main {
     CkExit();
   }
 
+  // Where there is memory for one array that is packed and for one that is not unpacked yet.
+  void scarce() {
+    for (int k = 0; k < 2; ++k) cells[k * (cell_count - 1)].prepare(1);
+    CkWaitQD();
+    for (int k = 0; k < 2; ++k) cells[k * (cell_count - 1)].beScarce();
+    CkWaitQD();
+    cells[0].sendStep(1, cell_count - 1);
+    wait(2 * arrays_of_step);
+    CkPrintf("all have come, one after the other\n");
+    CkExit();
+  }
   // On the fake driver: the same arrays again and again, after the first time without more memory.
   void steps(int shape) {
     static auto* const settings = driver_function<periapt::fake_gpu::Settings*()>("periapt_fake_gpu_settings");
     for (int step = 0; step < 6; ++step) {
-      cells[0].sendStep(shape);
+      cells[0].sendStep(shape, 1);
       wait(2 * arrays_of_step);
       if (step == 0) settings()->memory = 0;
     }
@@ -352,31 +366,43 @@ class Cell : public CBase_Cell {
   }
   void take(const Case& c, int n, int* x) { check(c, x, n); }
 
-  void sendStep(int shape) {
-    const Shape from = shape_of(shape, 1);
+  void prepare(int shape) {
+    for (int i = 0; i < arrays_of_step; ++i) prepare(shape, static_cast<std::size_t>(i));
+  }
+  // From here on the GPUs have no memory for more than one array.
+  void beScarce() {
+    driver_function<periapt::fake_gpu::Settings*()>("periapt_fake_gpu_settings")()->memory = memory_of_one;
+  }
+  void prepare(int shape, std::size_t i) {
+    const Shape of = shape_of(shape, 1);
+    if (out_.size() == i) out_.push_back(&make(Kind::device, of.size));
+    if (in_.size() == i) in_.push_back(&make(Kind::device, of.size));
+    if (step_layouts_.size() == i) step_layouts_.push_back(of.layout);
+  }
+  void sendStep(int shape, int to) {
     for (std::size_t i = 0; i < arrays_of_step; ++i) {
-      if (out_.size() == i) {
-        out_.push_back(&make(Kind::device, from.size));
-        step_layouts_.push_back(from.layout);
-      }
-      thisProxy[1].step(shape, elements,
-                        CkDeviceBuffer(out_[i]->at<int>(), step_layouts_[i], CkCallback(CkIndex_Main::one(), mainProxy),
-                                       out_[i]->stream()));
+      prepare(shape, i);
+      std::vector<int> values(static_cast<std::size_t>(shape_of(shape, 1).size));
+      for (std::size_t k = 0; k < values.size(); ++k)
+        values[k] = value(static_cast<int>(i), static_cast<std::ptrdiff_t>(k));
+      out_[i]->write(values);
+      thisProxy[to].step(shape, static_cast<int>(i), elements,
+                         CkDeviceBuffer(out_[i]->at<int>(), step_layouts_[i],
+                                        CkCallback(CkIndex_Main::one(), mainProxy), out_[i]->stream()));
     }
   }
-  void step(int shape, int&, int*& x, CkDeviceBufferPost* where) {
-    const std::size_t i = static_cast<std::size_t>(round++) % arrays_of_step;
-    if (in_.size() == i) {
-      const Shape to = shape_of(shape, 1);
-      in_.push_back(&make(Kind::device, to.size));
-      step_layouts_.push_back(to.layout);
-    }
+  void step(int shape, int number, int&, int*& x, CkDeviceBufferPost* where) {
+    const auto i = static_cast<std::size_t>(number);
+    prepare(shape, i);
     x = in_[i]->at<int>();
     where[0].cuda_stream = in_[i]->stream();
     where[0].layout = step_layouts_[i];
   }
-  void step(int, int n, int*) {
+  void step(int shape, int number, int n, int* x) {
     DEMAND(n == elements);
+    const Shape to = shape_of(shape, 1);
+    const std::vector<int> got = in_[static_cast<std::size_t>(number)]->read(x, static_cast<std::size_t>(to.size));
+    for (const std::ptrdiff_t place : to.places) DEMAND(got[static_cast<std::size_t>(place)] == value(number, place));
     mainProxy.one();
   }
 
@@ -427,6 +453,10 @@ class Cell : public CBase_Cell {
     if (how == "sent_freed") {
       memory->finish();
       delete memory;
+    }
+    if (how == "stuck") {  // none receives the first one, whose memory the second one waits for
+      driver_function<periapt::fake_gpu::Settings*()>("periapt_fake_gpu_settings")()->memory = 700;
+      thisProxy[cell_count].late(how, 100, good);
     }
     if (how == "sent_few") return thisProxy[1].late(how, 99, bad);
     thisProxy[1].late(how, 100, bad);

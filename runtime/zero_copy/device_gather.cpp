@@ -1,0 +1,343 @@
+// Allgathers of memory of GPUs: contribute() of a CkDeviceBuffer with CkReduction::concat.
+//
+// The reduction brings the names of all parts to one PE, which asks the PE of each where it lies: the answer comes when
+// its stream has got there. Then the callback is sent, and the call carries where the parts are (gathered.h). Each
+// receiver fetches every part from where its member has it, straight to where it wants the whole, and begins with the
+// part behind its own: so no GPU is read by all at once. When the last receiver has fetched all, the parts are given
+// back to their members.
+//
+// A callback that brings no memory of GPUs, and one to elements that are not those that have contributed, of which
+// nothing says how many there are, get the whole from the PE of the result, in memory of the host.
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/fatal.h"
+#include "runtime/api/device_marshal.h"
+#include "runtime/api/invoke.h"
+#include "runtime/objects/pe_objects.h"
+#include "runtime/scheduler/process.h"
+#include "runtime/zero_copy/device_sums.h"
+#include "runtime/zero_copy/gathered.h"
+
+namespace periapt::zero_copy {
+
+// ---- fetching
+
+struct Gathered::Fetch : Access {
+  Gathered* of = nullptr;
+};
+
+Gathered::Gathered(std::vector<GatheredPart> parts) : parts_(std::move(parts)) {}
+Gathered::~Gathered() = default;
+
+std::unique_ptr<Gathered> Gathered::read(const char* at, std::size_t size, std::uint64_t bytes) {
+  GatheredHead head;
+  if (size < sizeof head) return nullptr;
+  std::memcpy(static_cast<void*>(&head), at, sizeof head);
+  if (head.parts > (size - sizeof head) / sizeof(GatheredPart)) return nullptr;
+  std::vector<GatheredPart> parts(head.parts);
+  if (!parts.empty()) std::memcpy(static_cast<void*>(parts.data()), at + sizeof head, head.parts * sizeof parts[0]);
+  std::uint64_t left = bytes;
+  for (const GatheredPart& part : parts) {
+    if (part.buffer.cnt > left || part.description.length > sizeof part.description.bytes) return nullptr;
+    left -= part.buffer.cnt;
+  }
+  if (left != 0) return nullptr;
+  auto gathered = std::make_unique<Gathered>(std::move(parts));
+  gathered->head = head;
+  return gathered;
+}
+
+bool Gathered::has(const CkArrayIndexBase& member) const {
+  return std::any_of(parts_.begin(), parts_.end(), [&](const GatheredPart& part) {
+    return part.member.nInts == member.nInts &&
+           std::memcmp(part.member.index, member.index, member.nInts * sizeof(int)) == 0;
+  });
+}
+
+namespace {
+
+bool is_of(const Pe& pe, const CkNcpyBuffer& buffer) { return pe.process.process_of(buffer.pe) == pe.process.rank(); }
+
+// Others have still to read it.
+void demand_apart(const CkNcpyBuffer& part, const std::byte* whole, std::size_t bytes, int entry) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(part.ptr), at = reinterpret_cast<std::uintptr_t>(whole);
+  if (part.cnt == 0 || begin >= at + bytes || begin + part.cnt <= at) return;
+  fatal("a post entry method puts the result of an allgather over a part that was contributed to it", name_of(entry),
+        "others may not have read that part yet",
+        "give it other memory; or contribute each part from where it belongs in the result, which is left as it is");
+}
+
+}  // namespace
+
+void Gathered::fetch(Pe& pe, ucx::Place to, int entry, bool in_place, std::function<void()> fetched) {
+  fetched_ = std::move(fetched);
+  fetches_ = std::make_unique<Fetch[]>(parts_.size());
+  std::vector<std::size_t> offsets(parts_.size());
+  std::size_t bytes = 0, first = 0;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    offsets[i] = bytes;
+    bytes += parts_[i].buffer.cnt;
+    if (parts_[i].buffer.pe == pe.index) first = i + 1;
+  }
+  const auto stays = [&](std::size_t i) {
+    return in_place && is_of(pe, parts_[i].buffer) && parts_[i].buffer.ptr == to.at + offsets[i];
+  };
+  for (std::size_t i = 0; in_place && i < parts_.size(); ++i)
+    if (!stays(i) && is_of(pe, parts_[i].buffer)) demand_apart(parts_[i].buffer, to.at, bytes, entry);
+  left_ = 1;  // until all have begun
+  for (std::size_t k = 0; k < parts_.size(); ++k) {
+    const std::size_t i = (first + k) % parts_.size();
+    GatheredPart& part = parts_[i];
+    if (part.buffer.cnt == 0 || stays(i)) continue;
+    Fetch& fetch = fetches_[i];
+    fetch.of = this;
+    fetch.remote = part.buffer;
+    fetch.local = to.at + offsets[i];
+    fetch.local_kind = to.kind;
+    fetch.size = part.buffer.cnt;
+    fetch.description = &part.description;
+    fetch.entry = entry;
+    fetch.user = "an allgather of device buffers";
+    fetch.ended = [](Pe& pe, Access& access) {
+      release_if_fresh(pe, access);
+      static_cast<Fetch&>(access).of->one_less();
+    };
+    ++left_;
+    begin(pe, fetch);
+  }
+  one_less();
+}
+
+void Gathered::one_less() {
+  if (--left_ == 0) std::exchange(fetched_, nullptr)();
+}
+
+// ---- on the PE of the result
+
+namespace {
+
+int entry_part_wanted, entry_part_lent, entry_part_read, entry_section;
+
+// An allgather whose result is on its way.
+struct Gathering {
+  Pe& pe;
+  std::vector<DeviceContribution> names;  // in the order of the members
+  CkCallback to;
+  int user_flag;
+  std::shared_ptr<const CkReductionMsg> of;  // null: it goes straight to its receivers
+  std::vector<GatheredPart> parts{};
+  std::size_t left = 0;         // parts of which it is not known where they lie
+  std::uint64_t receivers = 0;  // that have not fetched all; 0: the whole is made here
+  std::uint64_t bytes() const {
+    std::uint64_t all = 0;
+    for (const DeviceContribution& name : names) all += name.bytes;
+    return all;
+  }
+};
+
+// By collection, then by index.
+bool precedes(const DeviceContribution& a, const DeviceContribution& b) {
+  const auto key = [](const DeviceContributor& by, int d) {
+    const CkArrayIndex& index = by.index.asChild();
+    const int dimensions = index.dimension != 0 ? index.dimension : index.nInts;
+    return d < dimensions ? std::pair(1, index.coordinate(d)) : std::pair(0, 0);
+  };
+  if (a.by.collection != b.by.collection) return a.by.collection < b.by.collection;
+  for (int d = 0; d < 6; ++d)
+    if (const auto one = key(a.by, d), other = key(b.by, d); one != other) return one < other;
+  return std::tuple(a.pe, a.sum) < std::tuple(b.pe, b.sum);
+}
+
+// How many receivers fetch the parts; 0: that is not known.
+std::uint64_t receivers_of(Pe& pe, const CkCallback& to, const std::vector<DeviceContribution>& names) {
+  if (!brings_to_device(to)) return 0;
+  if (to.type < CkCallback::bcastGroup) return 1;
+  if (to.type == CkCallback::bcastGroup) return static_cast<std::uint64_t>(CmiNumPes());
+  if (to.type == CkCallback::bcastNodeGroup) return static_cast<std::uint64_t>(CmiNumNodes());
+  if (to.type == CkCallback::bcastSection) return pe.objects->members_of_section(to.d.section.id);
+  const auto is_member = [&](const DeviceContribution& name) {
+    return name.by.collection == to.d.array.id.idx && name.by.in_section == 0;
+  };
+  return std::all_of(names.begin(), names.end(), is_member) ? names.size() : 0;
+}
+
+struct PartWanted {
+  std::uint64_t sum;
+  Gathering* gathering;
+  std::uint32_t number;
+  std::int32_t asker;
+};
+struct PartLent {
+  Gathering* gathering;
+  std::uint64_t number;
+  CkNcpyBuffer buffer;
+  DeviceDescription description;
+};
+struct PartRead {
+  std::uint64_t sum;
+};
+
+// Calls lent(PartLent) when its bytes are there.
+template <class Function>
+void lend(Pe& pe, const PartWanted& wanted, Function lent) {
+  Sum& sum = find_sum(pe, wanted.sum);
+  when_ready(sum, [&pe, &sum, wanted, lent] {
+    PartLent answer{wanted.gathering, wanted.number, {}, {}};
+    answer.buffer =
+        CkNcpyBuffer::to_send(sum.place.at, CkCallback(CkCallback::ignore), CK_BUFFER_UNREG, CK_BUFFER_NODEREG);
+    answer.buffer.cnt = sum.name.bytes;
+    if (CmiNumNodes() > 1 && sum.name.bytes != 0) answer.description = register_device(pe, answer.buffer);
+    sum.lent = answer.buffer;
+    lent(answer);
+  });
+}
+
+void has_been_read(Pe& pe, std::uint64_t number) {
+  Sum& sum = find_sum(pe, number);
+  sum.lent.deregisterMem();
+  drop(pe, sum);
+}
+
+void give_back_parts(const Gathering& gathering) {
+  for (const DeviceContribution& name : gathering.names) {
+    if (name.pe == gathering.pe.index)
+      has_been_read(gathering.pe, name.sum);
+    else
+      send_runtime(gathering.pe, name.pe, entry_part_read, 0, 0, PartRead{name.sum});
+  }
+}
+
+// A callback: a receiver has fetched all.
+void on_fetched(void* gathering, void* message) {
+  CkFreeMsg(message);
+  auto* const ended = static_cast<Gathering*>(gathering);
+  if (--ended->receivers != 0) return;
+  give_back_parts(*ended);
+  delete ended;
+}
+
+// The call with where the parts are.
+void send_parts(Gathering* gathering) {
+  const CkCallback& to = gathering->to;
+  const std::uint64_t bytes = gathering->bytes();
+  const int items = items_for(to.ep, bytes, "the result of an allgather");
+  for (const DeviceContribution& name : gathering->names)
+    static_cast<void>(items_for(to.ep, name.bytes, "a part of an allgather"));
+  GatheredHead head;
+  head.whole = CkNcpyBuffer::to_send(nullptr, CkCallback(on_fetched, gathering), CK_BUFFER_UNREG, CK_BUFFER_NODEREG);
+  head.parts = gathering->parts.size();
+  head.members = to.type == CkCallback::bcastArray;
+  const CkDeviceBuffer no_buffer;
+  const DeviceToSend<char> elements{no_buffer, bytes};
+  DeviceSizer sizer(1);
+  sizer(items);
+  sizer(elements);
+  const std::size_t parts_bytes = gathering->parts.size() * sizeof(GatheredPart);
+  void* const message = new_marshalled(sizer.tail() + sizeof head + parts_bytes, nullptr);
+  DeviceArray array;
+  DeviceWriter writer(message, 1, sizer.tail(), Where::gathered, &array);
+  writer(items);
+  writer(elements);
+  char* const behind = static_cast<char*>(message) + array.offset;
+  std::memcpy(behind, static_cast<const void*>(&head), sizeof head);
+  std::memcpy(behind + sizeof head, static_cast<const void*>(gathering->parts.data()), parts_bytes);
+  if (gathering->user_flag != -1) CkSetRefNum(message, gathering->user_flag);
+  not_inline(to).send(message);
+}
+
+// The whole is made here, in memory of the host.
+void make_whole(Gathering* gathering) {
+  Pe& pe = gathering->pe;
+  Sum& sum = make_sum(pe, CkReduction::concat, gathering->bytes());
+  sum.room = room_for(pe, sum, {});
+  sum.place.at = sum.room.at;
+  const auto gathered = std::make_shared<Gathered>(std::move(gathering->parts));
+  gathered->fetch(pe, sum.place, -1, false, [gathering, gathered, &pe, &sum] {
+    give_back_parts(*gathering);
+    is_ready(sum);
+    give_result(pe, sum, gathering->to, gathering->of);
+    delete gathering;
+  });
+}
+
+void one_less(Gathering* gathering) {
+  if (--gathering->left != 0) return;
+  if (gathering->receivers != 0)
+    send_parts(gathering);
+  else
+    make_whole(gathering);
+}
+
+void lent(const PartLent& answer) {
+  GatheredPart& part = answer.gathering->parts[answer.number];
+  part.buffer = answer.buffer;
+  part.description = answer.description;
+  one_less(answer.gathering);
+}
+
+void begin_gather(Gathering* gathering) {
+  Pe& pe = gathering->pe;
+  std::sort(gathering->names.begin(), gathering->names.end(), precedes);
+  gathering->receivers = receivers_of(pe, gathering->to, gathering->names);
+  gathering->parts.resize(gathering->names.size());
+  gathering->left = gathering->names.size() + 1;  // itself, until all have been asked
+  for (std::uint32_t i = 0; i < gathering->names.size(); ++i) {
+    const DeviceContribution& name = gathering->names[i];
+    gathering->parts[i].member = name.by.index;
+    const PartWanted wanted{name.sum, gathering, i, pe.index};
+    if (name.pe == pe.index)
+      lend(pe, wanted, lent);
+    else
+      send_runtime(pe, name.pe, entry_part_wanted, 0, 0, wanted);
+  }
+  one_less(gathering);
+}
+
+// ---- messages
+
+// A section's callback knows its members on the PE that has made it.
+struct ForSection {
+  CkCallback to;
+  std::int64_t user_flag;
+};
+
+void on_part_wanted(Pe& pe, Delivery& call) {
+  const auto wanted = call.read<PartWanted>();
+  lend(pe, wanted, [&pe, asker = wanted.asker](const PartLent& answer) {
+    send_to(pe, asker, runtime_message({bytes_of(answer)}, entry_part_lent, 0));
+  });
+}
+void on_part_lent(Pe&, Delivery& call) { lent(call.read<PartLent>()); }
+void on_part_read(Pe& pe, Delivery& call) { has_been_read(pe, call.read<PartRead>().sum); }
+void on_section(Pe& pe, Delivery& call) {
+  const auto asked = call.read<ForSection>();
+  std::vector<DeviceContribution> names((call.length - sizeof asked) / sizeof(DeviceContribution));
+  std::memcpy(static_cast<void*>(names.data()), static_cast<const char*>(call.arguments) + sizeof asked,
+              names.size() * sizeof names[0]);
+  begin_gather(new Gathering{pe, std::move(names), asked.to, static_cast<int>(asked.user_flag), nullptr});
+}
+
+}  // namespace
+
+void gather(Pe& pe, std::vector<DeviceContribution> parts, const CkCallback& to,
+            const std::shared_ptr<const CkReductionMsg>& of) {
+  const int user_flag = of->getUserFlag();
+  if (to.type != CkCallback::bcastSection || to.pe == pe.index || !brings_to_device(to))
+    return begin_gather(new Gathering{pe, std::move(parts), to, user_flag, of});
+  const ForSection asked{to, user_flag};
+  const std::string_view names{reinterpret_cast<const char*>(parts.data()), parts.size() * sizeof parts[0]};
+  send_to(pe, to.pe, runtime_message({bytes_of(asked), names}, entry_section, 0));
+}
+
+void register_device_gathers() {
+  entry_part_wanted = register_runtime_entry("allgather of device buffers: a part is wanted", on_part_wanted);
+  entry_part_lent = register_runtime_entry("allgather of device buffers: a part is there", on_part_lent);
+  entry_part_read = register_runtime_entry("allgather of device buffers: all have read a part", on_part_read);
+  entry_section = register_runtime_entry("allgather of device buffers: for a section", on_section);
+}
+
+}  // namespace periapt::zero_copy

@@ -1,0 +1,54 @@
+// The result of an allgather of device buffers, as its receivers get it: the call carries where the parts are, and each
+// receiver fetches all of them to where it wants them. See device_gather.cpp.
+//
+//   | ArraysHead | ArrayRecord | the arguments | GatheredHead | GatheredPart for each member, in their order |
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "machine/gpu/rooms.h"
+#include "runtime/api/array_index.h"
+#include "runtime/zero_copy/zero_copy_parts.h"
+
+namespace periapt::zero_copy {
+
+struct GatheredHead {
+  CkNcpyBuffer whole;  // of no memory: its callback is told of each receiver that has fetched all
+  std::uint64_t parts = 0;
+  std::uint64_t members = 0;  // 1: the receivers are to be those that have contributed
+};
+struct GatheredPart {
+  CkNcpyBuffer buffer;  // cnt: bytes
+  DeviceDescription description;
+  CkArrayIndexBase member = {};
+};
+
+// All parts of a message, and what fetches them. It lives until it has said that they are there.
+class Gathered {
+ public:
+  // So many bytes stand there, of which the result are `bytes`. Null: they do not hold what they say.
+  static std::unique_ptr<Gathered> read(const char* at, std::size_t size, std::uint64_t bytes);
+  explicit Gathered(std::vector<GatheredPart> parts);
+  Gathered(const Gathered&) = delete;
+  ~Gathered();
+
+  GatheredHead head;
+  bool has(const CkArrayIndexBase& member) const;
+  // Brings the parts to `to`, one behind the other, those first that follow this PE's own. `in_place`: a part that lies
+  // where it belongs stays there, and `to` covers no other part. `entry`: for messages; -1: `user` fetches them.
+  void fetch(Pe& pe, ucx::Place to, int entry, bool in_place, std::function<void()> fetched);
+
+ private:
+  struct Fetch;
+  void one_less();
+
+  std::vector<GatheredPart> parts_;
+  std::unique_ptr<Fetch[]> fetches_;
+  std::size_t left_ = 0;
+  std::function<void()> fetched_;
+};
+
+}  // namespace periapt::zero_copy
