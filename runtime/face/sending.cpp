@@ -48,9 +48,10 @@ void check_group(CkGroupID id, int ep) {
 }
 bool is_pe(const Process& process, int pe) { return static_cast<unsigned>(pe) < static_cast<unsigned>(process.pes()); }
 // Which PE of a process takes a call to a node group: each in turn; but those [exclusive] ones that a PE makes always
-// the same, so that they come in its order. They cannot run at once anyway.
+// the same, so that they come in its order. They cannot run at once anyway. In its own process it is another PE, which
+// may run them before the calling entry ends.
 std::uint64_t turn_of(Pe& pe, int ep) {
-  return entry_info(ep).flags & ep_exclusive ? static_cast<std::uint64_t>(pe.index) : pe.objects->round_robin++;
+  return entry_info(ep).flags & ep_exclusive ? static_cast<std::uint64_t>(pe.index) + 1 : pe.objects->round_robin++;
 }
 int pe_at_turn(Pe& pe, int node, std::uint64_t turn) {
   const bootstrap::Process& process = pe.process.layout().processes[node];

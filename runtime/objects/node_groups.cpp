@@ -114,7 +114,16 @@ void NodeGroups::make(PeObjects& objects, CkGroupID id, int type, const std::fun
   {
     std::lock_guard lock(mutex_);
     r.object = object;
-    waiting.swap(r.waiting);
+    for (Message& message : r.waiting) {
+      const bool exclusive = entry_info(message->entry).flags & ep_exclusive;
+      if (exclusive && r.next) {
+        r.blocked.push_back(std::move(message));
+        continue;
+      }
+      if (exclusive) r.next = message.envelope();
+      waiting.push_back(std::move(message));
+    }
+    r.waiting.clear();
   }
   objects.pe.enqueue_front(std::move(waiting));
   objects.group_ready(id);
@@ -135,14 +144,20 @@ void NodeGroups::deliver(PeObjects& objects, Delivery& call) {
       return;
     }
     if (call.exclusive) {
-      if (r->exclusive) {  // on another PE of the process, or on this one in a scheduler that the entry runs
+      // One runs on another PE of the process, or on this one in a scheduler that the entry runs; or one that came
+      // before is queued.
+      const bool is_next = r->next && r->next == call.message.envelope();
+      if (r->exclusive || (r->next && !is_next)) {
         r->blocked.push_back(keep(objects.pe, call));
         return;
       }
       if (CmiTryLock(r->base->__nodelock) != 0) {  // the program has it, and says nothing when it gives it back
-        objects.pe.enqueue(keep(objects.pe, call));
+        Message again = keep(objects.pe, call);
+        r->next = again.envelope();
+        objects.pe.enqueue(std::move(again));
         return;
       }
+      r->next = nullptr;
       r->exclusive = true;
     }
   }
@@ -162,6 +177,7 @@ void NodeGroups::leave_exclusive(PeObjects& objects, const Delivery& call) {
     if (!r.blocked.empty()) {
       next = std::move(r.blocked.front());
       r.blocked.pop_front();
+      r.next = next.envelope();
     }
   }
   if (next) objects.pe.enqueue(std::move(next));

@@ -47,6 +47,9 @@ class NodeGroups {
     int type = -1;
     bool exclusive = false;       // an [exclusive] entry runs
     std::deque<Message> blocked;  // calls of such entries that came meanwhile
+    // The first of those, which is in the queue of a PE; null: none is. Others wait until it has run, so that the calls
+    // of a PE stay in order.
+    const Envelope* next = nullptr;
     std::unique_ptr<Reduction> reduction;
     std::uint32_t next_reduction = 0;
     std::vector<Message> waiting;

@@ -67,6 +67,7 @@ class Main : public CBase_Main {
 class Branch : public CBase_Branch {
  public:
   Branch() {}
+  int near() { return CkMyPe(); }
   void hello() {}
 };
 
@@ -171,6 +172,8 @@ class Victim : public CBase_Victim {
     if (mistake == "check of a proxy of a chare") CProxy_Single().ckCheck();
     if (mistake == "proxy of an array") never[0].hello(1);
     if (mistake == "proxy of a group") neverGroup.hello();
+    if (mistake == "message for a local entry")
+      CkSendMsgBranch(CkIndex_Branch::ep_near_void, CkAllocSysMsg(), CkMyPe(), CProxy_Branch::ckNew());
     if (mistake == "proxy of a chare") CProxy_Single().hello();
     if (mistake == "chare on no PE") {
       CkChareID id;

@@ -52,6 +52,7 @@ MISTAKES = {
     "double insertion": (1, [r"Victim\[50\] is inserted twice"], LAYOUTS),
     "double insertion elsewhere": (1, [r"Victim\[50\] is inserted twice: on PE \d and on PE \d"], LAYOUTS),
     "reducers": (1, ["different reducers"], LAYOUTS),
+    "message for a local entry": (1, [r"a message calls a \[local\] entry", "near", r"leave \[local\] away"], LAYOUTS),
     "tuple for a value": (1, ["result of a tuple reduction is for an entry that takes values", r"toTuple\(\)"], LAYOUTS),
     "delegated to nobody": (1, ["delegated proxy is used where its manager is not made yet", r"Victim\[2\]"], LAYOUTS),
     "section of nobody": (1, ["section proxy is used that was never set", r"Victim\[2\]"], LAYOUTS),

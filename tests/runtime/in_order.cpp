@@ -1,6 +1,6 @@
 // A PE tells a group something large and then something small, and a node group's branches, each by its number and all;
 // they see whether both have come in order. PEs that pass messages on, or take those of a node group, are busy
-// meanwhile.
+// meanwhile. All PEs call the branches of the node group at once, before they exist and afterwards.
 #include <vector>
 
 #include "in_order.decl.h"
@@ -14,8 +14,8 @@ class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* m) {
     delete m;
-    listeners_ = CProxy_Listener::ckNew(thisProxy);
     books_ = CProxy_Book::ckNew(thisProxy);
+    listeners_ = CProxy_Listener::ckNew(thisProxy, books_);
     next();
   }
   void checked() {
@@ -43,12 +43,14 @@ class Main : public CBase_Main {
 
 class Listener : public CBase_Listener {
   CProxy_Main main_;
-  int begun_ = -1, filled_ = -1;
+  CProxy_Book books_;
+  int begun_ = -1, filled_ = -1, number_ = 0;
 
  public:
-  explicit Listener(CProxy_Main main) : main_(main) {}
+  Listener(CProxy_Main main, CProxy_Book books) : main_(main), books_(books) { note(); }
   void begin(int round) {
     begun_ = round;
+    note();
     const double until = CkWallTimer() + 20e-6;
     while (CkWallTimer() < until) {
     }
@@ -61,11 +63,17 @@ class Listener : public CBase_Listener {
     if (filled_ != round) CkAbort("round %d is checked on PE %d, where %d is filled", round, CkMyPe(), filled_);
     contribute(CkCallback(CkReductionTarget(Main, checked), main_));
   }
+
+ private:
+  void note() {
+    for (int i = 0; i < 4; ++i) books_[CkMyNode()].note(CkMyPe(), ++number_);
+  }
 };
 
 class Book : public CBase_Book {
   CProxy_Main main_;
   int filled_ = -1, turned_ = 0;
+  std::vector<int> noted_ = std::vector<int>(CkNumPes(), 0);  // the last of each PE
 
  public:
   explicit Book(CProxy_Main main) : main_(main) {}
@@ -74,6 +82,14 @@ class Book : public CBase_Book {
   void turn(int round) {
     if (round > 0 ? turned_ > 0 : turned_ != -round) CkAbort("a book is turned to %d behind %d", round, turned_);
     turned_ = round;
+  }
+  void note(int caller, int number) {
+    if (number != noted_[caller] + 1)
+      CkAbort("call %d of PE %d comes behind its call %d", number, caller, noted_[caller]);
+    noted_[caller] = number;
+    const double until = CkWallTimer() + 2e-6;
+    while (CkWallTimer() < until) {
+    }
   }
   void check(int round) {
     if (filled_ != round) CkAbort("round %d is checked on node %d, where %d is filled", round, CkMyNode(), filled_);
