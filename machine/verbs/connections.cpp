@@ -47,7 +47,7 @@ Result<ucx::Link*> VerbsTransport::connect(ucx::PeerId peer, Bytes bytes) {
 VerbsLink& VerbsTransport::new_link(ucx::PeerId peer, ucx::Link& met) {
   VerbsLink& link = links_.add(std::make_unique<VerbsLink>(*this, peer));
   tcp::Meeting::take_seat(link.seat, met, &link);
-  link.rest.set_first(adapter_.settings.return_after_ns());
+  link.backoff.set_first(adapter_.settings.return_after_ns());
   const bool many = links_.size() > static_cast<std::size_t>(adapter_.settings.datagrams_from);
   if (broken_.empty() && many && has_datagrams()) {
     begin_datagrams(link);

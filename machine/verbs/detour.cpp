@@ -97,7 +97,7 @@ void VerbsTransport::go_on_around(VerbsLink& link) {
   link.detour = VerbsLink::Detour::on;
   ++detours_;
   link.next_generation = std::max(link.messages->generation + 1, link.peer_generation);
-  link.rest.begin(clock::now_ns());
+  link.backoff.begin(clock::now_ns());
   const std::size_t again = link.unended.size();
   for (const Unended& message : std::exchange(link.unended, {})) {
     const std::byte* at = message.slot == kNoSlot ? message.bytes.data() : adapter_.slot(message.slot);

@@ -90,7 +90,7 @@ class VerbsLink : public ucx::Link {
   std::unique_ptr<QueuePair> next;                         ///< the queue pair of messages from the return on
   std::string next_broke;                                  ///< why; empty: it did not
   std::uint32_t next_generation = 0, peer_generation = 0;  ///< of that; the peer's 0: it leaves the link around
-  Backoff rest;                                            ///< until the return is tried
+  Backoff backoff;                                         ///< until the return is tried
   int returns = 0;
 
   std::optional<Call> called;  ///< where the peer's next one is, of which it has told before this side knew

@@ -62,6 +62,8 @@ void VerbsTransport::forget_mending(VerbsLink& link) {
   for (const Unended& message : std::exchange(link.unended, {})) give_slot_of(message);
   link.called.reset();
   if (std::exchange(link.detour, VerbsLink::Detour::none) == VerbsLink::Detour::on) --detours_;
+  // What it has said there may still be under way: then the carrier goes on as one that has carried others.
+  if (link.beside != nullptr && link.beside->has_handed_over(link.peer())) leave_carrier(link);
   link.beside = nullptr;
   link.calls_beside.clear();
   link.back = VerbsLink::Return::none;

@@ -33,8 +33,10 @@
 namespace periapt::verbs {
 
 namespace {
-/// Links that rest are looked at so often.
-constexpr std::uint64_t kLookEveryNs = 20'000'000;
+/// Links that rest are looked at so often, and so many of them are tried at a time: a port may have hundreds that went
+/// around together.
+constexpr std::uint64_t kLookEveryNs = Backoff::kLeast;
+constexpr int kTriesMost = 8;
 }  // namespace
 
 bool VerbsTransport::may_come_back(const VerbsLink& link) const {
@@ -50,20 +52,24 @@ bool VerbsTransport::is_port_up() {
 
 void VerbsTransport::look_for_returns() {
   const std::uint64_t now = clock::now_ns();
-  if (now - returns_looked_ns_ < kLookEveryNs && adapter_.settings.return_after_seconds > 0) return;
+  if (now - returns_looked_ns_ < kLookEveryNs) return;
   returns_looked_ns_ = now;
   std::optional<bool> up;
-  for (std::size_t i = 0; i < links_.size(); ++i) {
-    VerbsLink& link = links_[i];
-    if (!may_come_back(link) || !leads_back(link) || link.next != nullptr || !link.rest.is_due(now)) continue;
+  int tries = 0;
+  for (std::size_t left = links_.size(); left > 0 && tries < kTriesMost; --left) {
+    VerbsLink& link = links_[returns_next_++ % links_.size()];
+    if (!may_come_back(link) || !leads_back(link) || link.next != nullptr || !link.backoff.is_due(now)) continue;
     if (!up.has_value()) up = is_port_up();
     if (!*up) {
-      link.rest.put_off(now);
-    } else if (make_next(link, link.next_generation)) {
+      link.backoff.put_off(now);
+      continue;
+    }
+    ++tries;
+    if (make_next(link, link.next_generation)) {
       tell_back(link);
       link.back = VerbsLink::Return::asked;
     } else {
-      link.rest.failed(now);
+      link.backoff.failed(now);
     }
   }
 }
@@ -141,7 +147,7 @@ void VerbsTransport::take_stays(VerbsLink& link, const Call& call) {
 void VerbsTransport::stay_around(VerbsLink& link) {
   tell_stays(link, link.next->generation);
   drop_next(link);
-  link.rest.failed(clock::now_ns());
+  link.backoff.failed(clock::now_ns());
 }
 
 /// Its queue pair from the return on.
@@ -201,8 +207,9 @@ void VerbsTransport::come_back(VerbsLink& link) {
   leave_carrier(link);
   link.message_breaks = link.breaks = 0;
   link.take_back_operations();
+  link.speed = {};  // of the port as it was
   for (Operation& operation : link.operations) operation.around = 0;
-  link.rest.worked(clock::now_ns());
+  link.backoff.worked(clock::now_ns());
   ++link.returns;
   link.degraded = false;
   freed_ = true;
@@ -212,8 +219,9 @@ void VerbsTransport::come_back(VerbsLink& link) {
   receiver_.link_restored(link);
   if (!link.alive()) return;
   if (!broken_.empty()) return go_around(link, broken_);
-  if (!link.next_broke.empty()) return mend(link, link.next_broke);
-  if (!link.operations.empty()) make_pair(link, Queue::memory, 1);
+  if (!link.next_broke.empty()) mend(link, link.next_broke);
+  const bool is_whole = link.alive() && link.detour == VerbsLink::Detour::none;
+  if (is_whole && link.memory == nullptr && !link.operations.empty()) make_pair(link, Queue::memory, 1);
 }
 
 }  // namespace periapt::verbs

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/error_text.h"
 #include "machine/ucx-like/range_key.h"
 
@@ -174,7 +175,7 @@ std::string VerbsTransport::describe(const Link& which) const {
 }
 
 double VerbsTransport::measured_bytes_per_ns(const Link& link) const {
-  return static_cast<const VerbsLink&>(link).speed.bytes_per_ns();
+  return static_cast<const VerbsLink&>(link).speed.bytes_per_ns(clock::now_ns());
 }
 
 // ---- puts and gets
@@ -230,7 +231,10 @@ void VerbsTransport::post_operations(VerbsLink& link) {
     const int error = link.memory->post(request, kNoSlot, 1);
     if (error == ENOMEM) return attend_to(link);
     if (error != 0) return fail(link, "a put or get can't be posted: " + error_text(error));
-    link.speed.begin(operation.local.length);
+    if (operation.local.length >= Speed::kLarge) {
+      measures_ = true;
+      link.speed.begin(operation.local.length, clock::now_ns());
+    }
     ++link.posted;
   }
   if (link.alive() && link.posted < link.operations.size()) attend_to(link);
@@ -349,14 +353,21 @@ int VerbsTransport::progress() {
   return handed_up_;
 }
 
+void VerbsTransport::note_look() {
+  if (measures_) look_ = {watched_ns_, clock::now_ns()};
+}
+
 /// `all`: until there is nothing more, for the sake of a link that ends.
 void VerbsTransport::look_at_completions(bool all) {
+  note_look();
   const std::vector<ibv_wc> early = std::exchange(early_, {});
   for (const ibv_wc& completion : early) take_completion(completion);
   std::array<ibv_wc, kLook> room;
   for (int looks = all ? 2 + (kSendsMax + static_cast<int>(kReceives)) / kLook : 1; looks > 0; --looks) {
+    note_look();
     const std::span<ibv_wc> found = adapter_.look(room);
     for (const ibv_wc& completion : found) take_completion(completion);
+    if (found.size() < room.size()) watched_ns_ = look_.at_ns;
     if (found.empty()) break;
   }
   for (auto& pair : given_up_) pair->drained = all;
@@ -449,7 +460,7 @@ void VerbsTransport::message_failed(QueuePair& pair, const ibv_wc& completion) {
 
 void VerbsTransport::end_first_operation(VerbsLink& link, Outcome outcome) {
   const Operation& first = link.operations.front();
-  if (link.detour == VerbsLink::Detour::none && outcome == Outcome::ok) link.speed.end(first.local.length);
+  if (link.detour == VerbsLink::Detour::none && outcome == Outcome::ok) link.speed.end(first.local.length, look_);
   deferred_.end(first.completion, outcome);
   link.operations.pop_front();
   --link.posted;
@@ -514,6 +525,12 @@ bool VerbsTransport::arm() {
   return early_.empty() && meeting_.arm();
 }
 
+void VerbsTransport::disarm() {
+  if (armed_ && measures_) watched_ns_ = clock::now_ns();  // what has ended meanwhile has woken the worker
+  armed_ = false;
+  meeting_.disarm();
+}
+
 // ---- the factory
 
 namespace {
@@ -545,7 +562,8 @@ constexpr ucx::TransportOption kOptions[] = {
     {"verbs-patience", "SECONDS", "how long a connection that broke may take to be there again; 20",
      [](const std::string& text) { return check_number("+verbs-patience", text, kPatienceMost); }},
     {"verbs-return-after", "SECONDS",
-     "how long a link that goes another way stays there before its port is tried again; 1, or off", check_return_after},
+     "how long a link goes another way before its port is tried, each time twice as long up to 60; 1, or off",
+     check_return_after},
     {"verbs-datagrams-from", "N", "peers that are connected at once; those beyond begin with datagrams; 64",
      [](const std::string& text) { return check_number("+verbs-datagrams-from", text, kManyMost); }},
     {"verbs-connect-after", "N", "messages to a peer within a second that connect it; 100",

@@ -69,7 +69,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   int progress() override;
   int wait_fd() const override { return epoll_; }
   bool arm() override;
-  void disarm() override { armed_ = false, meeting_.disarm(); }
+  void disarm() override;
 
  private:
   // connections (connections.cpp)
@@ -186,6 +186,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   bool attend_once(VerbsLink& link);
 
   // progress
+  void note_look();
   void look_at_completions(bool all);
   void take_completion(const ibv_wc& completion);
   void take_arrival(const ibv_wc& completion);
@@ -228,6 +229,10 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   int connecting_ = 0;         // queue pairs that are not open yet
   int detours_ = 0;            // links that go around
   std::uint64_t returns_looked_ns_ = 0;
+  std::size_t returns_next_ = 0;  // the link that is looked at next
+  bool measures_ = false;         // there was a put or get that is large enough
+  Look look_;                     // the latest one at completions, while it measures
+  std::uint64_t watched_ns_ = 0;  // so long nothing that had ended was left unseen
   struct Region {
     const std::byte* address;
     std::uint64_t size;

@@ -59,10 +59,11 @@ class RailsTest : public testing::Test {
     std::vector<std::uint64_t> numbers;  ///< of the messages that have come
   };
 
-  void open(std::size_t i) {
+  void open(std::size_t i) { open(nodes[i], i + 1); }
+  void open(Node& node, PeerId self) {
     ContextRequest request;
     request.factories = {&verbs::factory};
-    request.self = i + 1;
+    request.self = self;
     request.host = "here";
     request.secret.assign(16, std::byte{7});
     request.option = [this](const std::string& name) {
@@ -71,16 +72,16 @@ class RailsTest : public testing::Test {
     };
     auto context = Context::create(std::move(request));
     ASSERT_TRUE(context.ok()) << context.message();
-    nodes[i].context = std::move(*context);
-    auto worker = Worker::create(*nodes[i].context);
+    node.context = std::move(*context);
+    auto worker = Worker::create(*node.context);
     ASSERT_TRUE(worker.ok()) << worker.message();
-    nodes[i].worker = std::move(*worker);
-    nodes[i].worker->on_peer_lost([this](PeerId, const std::string& reason) {
+    node.worker = std::move(*worker);
+    node.worker->on_peer_lost([this](PeerId, const std::string& reason) {
       ++losses;
       if (!loses) ADD_FAILURE() << reason;
     });
-    nodes[i].worker->post_persistent(
-        {0, 0xff, &nodes[i],
+    node.worker->post_persistent(
+        {0, 0xff, &node,
          [](void*, std::uint64_t size) {
            return Buffer(
                static_cast<std::byte*>(std::malloc(size + 1)), size, [](void*, void* bytes) { std::free(bytes); },

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/verbs/speed.h"
 #include "tests/verbs/rails_fixture.h"
 
 namespace periapt::ucx {
@@ -15,6 +16,59 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+// ---- how fast one is
+
+constexpr std::uint64_t kMs = 1'000'000, kMiB = 1 << 20;
+
+TEST(Speed, IsOfWhatEndsWhileItIsLookedAt) {
+  verbs::Speed speed;
+  const std::uint64_t from = 7 * kMs;
+  EXPECT_EQ(speed.bytes_per_ns(from), 0);
+  for (int i = 0; i < 4; ++i) speed.begin(kMiB, from);
+  speed.end(kMiB, {from - 5 * kMs, from + kMs / 100});
+  speed.end(kMiB, {from + kMs, from + kMs + kMs / 100});
+  speed.end(kMiB, {from + 2 * kMs, from + 2 * kMs + kMs / 100});
+  EXPECT_EQ(speed.bytes_per_ns(from + 3 * kMs), 0) << "it has not ended yet";
+  speed.end(kMiB, {from + 4 * kMs - kMs / 100, from + 4 * kMs});
+  EXPECT_DOUBLE_EQ(speed.bytes_per_ns(from + 4 * kMs), static_cast<double>(4 * kMiB) / (4 * kMs));
+}
+
+// The worker was busy, and saw only then that it had ended long before.
+TEST(Speed, IsNotOfWhatIsSeenLate) {
+  verbs::Speed speed;
+  speed.begin(4 * kMiB, 0);
+  speed.end(4 * kMiB, {4 * kMs - kMs / 100, 4 * kMs});
+  const double known = speed.bytes_per_ns(4 * kMs);
+  EXPECT_GT(known, 0);
+  for (const std::uint64_t late_by : {kMs, 10 * kMs, 100 * kMs}) {
+    speed.begin(4 * kMiB, 10 * kMs);
+    speed.end(4 * kMiB, {14 * kMs, 14 * kMs + late_by});
+    EXPECT_EQ(speed.bytes_per_ns(20 * kMs), known) << late_by;
+    // In the middle of it, as well.
+    speed.begin(2 * kMiB, 20 * kMs);
+    speed.begin(2 * kMiB, 20 * kMs);
+    speed.end(2 * kMiB, {22 * kMs, 22 * kMs + late_by});
+    speed.end(2 * kMiB, {24 * kMs + late_by - kMs / 100, 24 * kMs + late_by});
+    EXPECT_EQ(speed.bytes_per_ns(20 * kMs), known) << late_by;
+  }
+}
+
+TEST(Speed, IsNotOfWhatIsShortAndIsForgotten) {
+  verbs::Speed speed;
+  speed.begin(kMiB / 4, 0);
+  speed.end(kMiB / 4, {4 * kMs - 1, 4 * kMs});
+  EXPECT_EQ(speed.bytes_per_ns(4 * kMs), 0);
+  speed.begin(kMiB, 4 * kMs);
+  speed.end(kMiB, {8 * kMs - 1, 8 * kMs});
+  constexpr std::uint64_t kKnown = verbs::Speed::kKnownNs;
+  EXPECT_GT(speed.bytes_per_ns(8 * kMs + kKnown - 1), 0);
+  EXPECT_EQ(speed.bytes_per_ns(8 * kMs + kKnown), 0);
+  // The next one is alone.
+  speed.begin(kMiB, 8 * kMs + kKnown);
+  speed.end(kMiB, {9 * kMs + kKnown - 1, 9 * kMs + kKnown});
+  EXPECT_DOUBLE_EQ(speed.bytes_per_ns(9 * kMs + kKnown), static_cast<double>(kMiB) / kMs);
+}
 
 class VerbsRails : public RailsTest {};
 
@@ -64,6 +118,26 @@ TEST_F(VerbsRails, LargeMessagesAreSplitByWhatIsMeasured) {
     faults().bytes_per_us = {};
     end();
   }
+}
+
+// Its parts of messages of this size are too short to measure it.
+TEST_F(VerbsRails, WhatWasMeasuredIsForgotten) {
+  options["+rendezvous"] = "get";
+  faults().bytes_per_us = {60, 10};
+  start();
+  std::uint64_t seed = 0;
+  const auto part_of_second = [&](int messages, std::size_t size) {
+    sent_by(0), sent_by(1);
+    for (int i = 0; i < messages; ++i) send_large(size, ++seed % 8);
+    const auto first = static_cast<double>(sent_by(0)), second = static_cast<double>(sent_by(1));
+    return second / (first + second);
+  };
+  double part = 1;
+  for (int i = 0; i < 20 && part > 0.3; ++i) part = part_of_second(1, 6 << 20);
+  EXPECT_LE(part, 0.3);
+  faults().bytes_per_us = {60, 60};
+  for (int i = 0; i < 200 && part < 0.4; ++i) part = part_of_second(20, 300'000);
+  EXPECT_GE(part, 0.4);
 }
 
 TEST_F(VerbsRails, OneAdapterOnTheOtherSideGetsOneLink) {

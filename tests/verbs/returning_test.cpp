@@ -2,6 +2,7 @@
 // goes once more. Each message is looked at where it arrives: whole, in its order, once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <cmath>
@@ -46,6 +47,28 @@ TEST(Backoff, RestsTwiceAsLongEachTimeUpToAMinute) {
   EXPECT_TRUE(rest.is_due(now + kSecond));
 }
 
+TEST(Backoff, RestsALittleWhereItIsToldNotToAndAsLongAsToldWhereThatIsMore) {
+  constexpr std::uint64_t kMost = verbs::Backoff::kMost, kLeast = verbs::Backoff::kLeast;
+  verbs::Backoff none, long_one;
+  std::uint64_t now = kMost;
+  none.set_first(0);
+  none.begin(now);
+  EXPECT_TRUE(none.is_due(now));
+  long_one.set_first(2 * kMost);
+  long_one.begin(now);
+  for (int i = 0; i < 3; ++i, now += 2 * kMost) {
+    none.failed(now);
+    EXPECT_FALSE(none.is_due(now + kLeast - 1));
+    EXPECT_TRUE(none.is_due(now + kLeast));
+    none.put_off(now);
+    EXPECT_FALSE(none.is_due(now + kLeast - 1));
+    EXPECT_TRUE(none.is_due(now + kLeast));
+    long_one.failed(now);
+    EXPECT_FALSE(long_one.is_due(now + 2 * kMost - 1));
+    EXPECT_TRUE(long_one.is_due(now + 2 * kMost));
+  }
+}
+
 class VerbsReturning : public RailsTest {
  protected:
   void SetUp() override {
@@ -68,6 +91,19 @@ class VerbsReturning : public RailsTest {
   /// The link over that device goes around, at both sides.
   void until_around(int links) {
     until([&] { return count("(goes over ") == links; });
+  }
+  /// The port is there again, and the first step of the return is done.
+  void begin_return(int device) {
+    const unsigned made = faults().pairs_made;
+    plug_in(device);
+    test::Standstill standstill([this] { return said(); });
+    while (faults().pairs_made == made) standstill.look(nodes[0].worker->progress() > 0);
+  }
+  /// So long that ports are looked at again, more than once.
+  template <class Each>
+  void for_a_while(Each&& each) {
+    for (const std::uint64_t since = clock::now_ns(); clock::now_ns() - since < 3 * verbs::Backoff::kLeast; progress())
+      each();
   }
   void all_end(const std::vector<std::unique_ptr<Large>>& all) {
     until([&] { return std::all_of(all.begin(), all.end(), [](auto& large) { return large->ended(); }); });
@@ -166,7 +202,7 @@ TEST_F(VerbsReturning, APortWhoseEventsAreMissedIsAsked) {
   send_some(30);
   all_come();
   until_around(2);
-  for (int i = 0; i < 300; ++i) progress();
+  for_a_while([] {});
   EXPECT_EQ(around(), 2) << "it is down still";
   faults().ports_down = faults().ports_inactive = 0;
   until_back();
@@ -229,7 +265,8 @@ TEST_F(VerbsReturning, APeerThatLeavesLinksAroundKeepsThem) {
     until_around(2);
     plug_in(0);
     const unsigned made = faults().pairs_made;
-    for (int i = 0; i < 300; ++i) send_some(1), progress();
+    for_a_while([] {});
+    send_some(30);
     all_come();
     EXPECT_EQ(count("(goes over "), 2);
     EXPECT_EQ(faults().pairs_made, made) << "nothing was tried";
@@ -240,6 +277,7 @@ TEST_F(VerbsReturning, APeerThatLeavesLinksAroundKeepsThem) {
 // The other side's port is down, it gives no queue pair, or cannot connect it; nor can the first side.
 TEST_F(VerbsReturning, AReturnThatCannotBeIsTriedAgain) {
   for (const char* call : {"ibv_query_port", "ibv_create_qp", "ibv_modify_qp", "ibv_post_send"}) {
+    int struck = 0;
     for (const int after : {0, 1, 2, 3, 4, 5, 6}) {
       if (call == std::string("ibv_post_send") && after > 1) break;  // that would be messages, which are lost with it
       SCOPED_TRACE(testing::Message() << call << " fails after " << after);
@@ -250,14 +288,17 @@ TEST_F(VerbsReturning, AReturnThatCannotBeIsTriedAgain) {
       send_some(30);
       all_come();
       until_around(2);
-      faults().fails[call] = {after, EIO};
+      auto& failure = faults().fails[call] = {after, EIO};
       plug_in(0);
-      for (int i = 0; i < 200; ++i) send_some(1), progress();
+      send_some(30);
+      until([&] { return failure.struck > 0 || around() == 0; });
+      struck += failure.struck > 0;
       faults().fails.clear();
       until_back();
       all_come();
       end();
     }
+    EXPECT_GE(struck, 2) << call << ": at least once at either side";
   }
 }
 
@@ -363,7 +404,9 @@ TEST_F(VerbsReturning, AReturnThatBreaksAtAnyStepLosesNothing) {
       send_some(10);
       all_come();
       until_around(2);
-      plug_in(0);
+      begin_return(0);
+      std::vector<std::unique_ptr<Large>> all;
+      for (const std::size_t from : {0u, 1u}) all.push_back(begin_large(2'000'000, from, from));
       for (int i = 0; i < steps; ++i) {
         nodes[static_cast<std::size_t>(i * 7 / 3 % 2)].worker->progress();
         if (i % 3 == 0) send_some(1);
@@ -375,11 +418,126 @@ TEST_F(VerbsReturning, AReturnThatBreaksAtAnyStepLosesNothing) {
       plug_in(0);
       all_come();
       until_back();
+      all_end(all);
       send_some(10);
       all_come();
+      all.clear();
       end();
     }
   }
+}
+
+// The answer to one of the two probes is lost: the side that sent the second one finds its queue pair broken when the
+// return can't be given up any more. Nothing but puts and gets is under way, and they have to end.
+TEST_F(VerbsReturning, AProbeThatSeemsLostLeavesNoPutOrGetBehind) {
+  for (const char* way : {"get", "put"}) {
+    for (int steps = 0; steps < 30; ++steps) {
+      SCOPED_TRACE(testing::Message() << way << " " << steps << " steps");
+      faults().devices = 1;
+      options["+rendezvous"] = way;
+      start();
+      send_some(10);
+      pull(0);
+      send_some(10);
+      all_come();
+      until_around(2);
+      begin_return(0);
+      std::vector<std::unique_ptr<Large>> all;
+      for (const std::size_t from : {0u, 1u}) all.push_back(begin_large(4'000'000, from, from));
+      for (int i = 0; i < steps; ++i) nodes[static_cast<std::size_t>(i * 7 / 3 % 2)].worker->progress();
+      faults().answers_lost = 1;
+      all_end(all);
+      faults().answers_lost = 0;
+      until_back();
+      send_some(10);
+      all_come();
+      all.clear();
+      end();
+    }
+  }
+}
+
+// All that one side waits for wakes it.
+TEST_F(VerbsReturning, NoStepOfItIsSleptThrough) {
+  for (const int devices : {1, 2}) {
+    faults().devices = devices;
+    start();
+    send_some(10);
+    pull(0);
+    send_some(10);
+    all_come();
+    until_around(2);
+    begin_return(0);
+    auto large = begin_large(2'000'000, 1);
+    for (;;) {
+      progress();
+      if (around() == 0 && large->ended()) break;
+      bool sleeps = true;
+      pollfd fds[2];
+      for (std::size_t i : {0u, 1u}) {
+        sleeps = nodes[i].worker->arm() && sleeps;
+        fds[i] = {nodes[i].worker->wait_fd(), POLLIN, 0};
+      }
+      if (sleeps) {
+        ASSERT_GT(::poll(fds, 2, 10'000), 0) << "both sleep: " << said();
+      }
+      for (Node& node : nodes) node.worker->disarm();
+    }
+    EXPECT_TRUE(large->into == large->message);
+    send_some(10);
+    all_come();
+    large.reset();
+    end();
+  }
+}
+
+// They are not all tried at once.
+TEST_F(VerbsReturning, ManyThatWentAroundTogetherComeBackInTurns) {
+  constexpr std::size_t kPeers = 20;
+  faults().devices = 1;
+  open(0);
+  std::vector<Node> peers(kPeers);
+  std::vector<Endpoint*> to_peers;
+  for (std::size_t i = 0; i < kPeers; ++i) {
+    open(peers[i], 10 + i);
+    auto endpoint = nodes[0].worker->connect(peers[i].worker->address());
+    ASSERT_TRUE(endpoint.ok()) << endpoint.message();
+    to_peers.push_back(*endpoint);
+  }
+  const auto here = [&](const std::string& words) {
+    const std::string all = nodes[0].worker->explain();
+    std::size_t found = 0;
+    for (std::size_t at = 0; (at = all.find(words, at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+  const auto until_here = [&](const auto& condition) {
+    test::Standstill standstill([&] { return nodes[0].worker->explain(); });
+    unsigned most = 0;
+    while (!condition()) {
+      const unsigned made = faults().pairs_made;
+      int moved = nodes[0].worker->progress();
+      most = std::max(most, faults().pairs_made - made);
+      for (Node& peer : peers) moved += peer.worker->progress();
+      standstill.look(moved > 0);
+    }
+    return most;
+  };
+  std::vector<RequestPtr> sends;
+  const std::vector<std::byte> messages[] = {bytes_of(0), bytes_of(1)};
+  const auto send_round = [&](const std::vector<std::byte>& message) {
+    for (Endpoint* to : to_peers) sends.push_back(to->tag_send(message, 0));
+  };
+  send_round(messages[0]);
+  until_here([&] { return std::all_of(peers.begin(), peers.end(), [](Node& peer) { return !peer.numbers.empty(); }); });
+  pull(0);
+  send_round(messages[1]);
+  until_here([&] { return here("(goes over TCP)") == kPeers; });
+  plug_in(0);
+  EXPECT_LE(until_here([&] { return here("(goes over ") == 0; }), 8u);
+  EXPECT_EQ(here("(is used again, came back once)"), kPeers);
+  sends.clear();
+  nodes[0].worker.reset();
+  peers.clear();
 }
 
 TEST_F(VerbsReturning, ADeviceThatGoesInTheMiddleOfItStaysAround) {
@@ -391,7 +549,7 @@ TEST_F(VerbsReturning, ADeviceThatGoesInTheMiddleOfItStaysAround) {
     send_some(10);
     all_come();
     until_around(2);
-    plug_in(0);
+    begin_return(0);
     for (int i = 0; i < steps; ++i) {
       nodes[static_cast<std::size_t>(i * 5 / 3 % 2)].worker->progress();
       if (i % 3 == 0) send_some(1);
@@ -417,7 +575,7 @@ TEST_F(VerbsReturning, APeerThatGoesInTheMiddleOfItIsALoss) {
       send_some(10);
       all_come();
       until_around(2);
-      plug_in(0);
+      begin_return(0);
       auto large = begin_large(1'000'000, 1, 1 - victim);
       for (int i = 0; i < steps; ++i) {
         nodes[static_cast<std::size_t>(i * 5 / 3 % 2)].worker->progress();
@@ -461,6 +619,7 @@ TEST_F(VerbsReturning, PortsThatFlapLoseNothing) {
       }
       if (chance(40)) faults().break_one_in = chance(2) ? 50 : 0;
       for (unsigned step = random() % 40; step > 0; --step) nodes[chance(3)].worker->progress();
+      if (chance(25)) for_a_while([] {});
       if (chance(10)) {
         const std::size_t alone = random() % 2;
         for (int step = 0; step < 300; ++step) nodes[alone].worker->progress();

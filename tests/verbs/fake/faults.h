@@ -17,6 +17,7 @@ struct Faults {
   struct Failure {
     int after = 0;
     int error = 0;
+    int struck = 0;  ///< so often so far
   };
   /// By the name of the function, "ibv_create_qp", or "ibv_post_send, a datagram"; from then on, always.
   std::map<std::string, Failure> fails;
@@ -73,6 +74,7 @@ struct Faults {
     auto found = fails.find(call);
     if (found == fails.end() || found->second.after-- > 0) return 0;
     found->second.after = 0;
+    ++found->second.struck;
     return found->second.error;
   }
 };
