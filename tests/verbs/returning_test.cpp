@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "machine/verbs/backoff.h"
+#include "tests/host/amount.h"
 #include "tests/verbs/rails_fixture.h"
 
 namespace periapt::ucx {
@@ -431,7 +432,7 @@ TEST_F(VerbsReturning, AReturnThatBreaksAtAnyStepLosesNothing) {
 // return can't be given up any more. Nothing but puts and gets is under way, and they have to end.
 TEST_F(VerbsReturning, AProbeThatSeemsLostLeavesNoPutOrGetBehind) {
   for (const char* way : {"get", "put"}) {
-    for (int steps = 0; steps < 30; ++steps) {
+    for (int steps = 0; steps < 30; steps += 2) {
       SCOPED_TRACE(testing::Message() << way << " " << steps << " steps");
       faults().devices = 1;
       options["+rendezvous"] = way;
@@ -597,7 +598,7 @@ TEST_F(VerbsReturning, APeerThatGoesInTheMiddleOfItIsALoss) {
 }
 
 TEST_F(VerbsReturning, PortsThatFlapLoseNothing) {
-  for (unsigned seed = 1; seed <= 12; ++seed) {
+  for (unsigned seed = 1; seed <= tests::amount(8u); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::minstd_rand random(seed);
     const auto chance = [&](unsigned of) { return random() % of == 0; };
