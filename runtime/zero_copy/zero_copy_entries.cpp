@@ -392,16 +392,15 @@ class PostedCall {
     if (array.here && of_host) return unpack(array, array.in_message());
     if (!array.here && !of_host && !device.gathered)
       if (std::byte* const there = readable(array)) return unpack(array, there);
-    with_room(pe, device, [this, &array](const Status& taken) {
-      if (!taken) device_failed(name_of(ep_), taken);
-      bring_to_room(array);
-    });
+    if (const Status taken = take_room_to_unpack(pe, device); !taken) device_failed(name_of(ep_), taken);
+    bring_to_room(array);
   }
 
   void bring_to_room(Array& array) {
     Device& device = *array.device;
     Pe& pe = objects_.pe;
     array.local = device.room.at;
+    array.local_kind = kind_of(pe, device.room.at, array.size);
     if (!array.here) {
       array.ended = [](Pe& pe, Access& access) {
         auto& array = static_cast<Array&>(access);
@@ -417,7 +416,7 @@ class PostedCall {
       if (!status) device_failed(name_of(array.call->ep_), status);
       array.call->unpack(array, array.device->room.at);
     };
-    pe.copy({device.room.at, kind_of(pe, device.room.at, array.size)}, {array.in_message()}, array.size, device);
+    pe.copy(array.place(), {array.in_message()}, array.size, device);
   }
 
   // The elements at their sender, where the GPU that they go to reads them; nullptr: it does not.
