@@ -76,8 +76,9 @@ std::string in_words(const DeviceContribution& name) {
 [[noreturn]] void failed(const DeviceContribution& name, const Status& status) {
   fatal("memory that was contributed to a reduction could not be read, or combined: " + status.message(),
         in_words(name), "it was freed, or is not as long as contribute() says; or its GPU is lost, or full",
-        "keep the memory until the callback of its CkDeviceBuffer comes, or the reduction's result; periapt-doctor "
-        "lists what of this machine's GPUs is in use");
+        "keep the memory until the callback of its CkDeviceBuffer comes" +
+            std::string(name.type == CkReduction::concat ? "" : ", or the reduction's result") +
+            "; periapt-doctor lists what of this machine's GPUs is in use");
 }
 
 }  // namespace

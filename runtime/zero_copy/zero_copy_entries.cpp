@@ -349,9 +349,13 @@ class PostedCall {
 
   // Brings the elements from where they are to array.local, and calls array.ended.
   static void fetch(Pe& pe, Array& array) {
-    if (!array.device->gathered) return static_cast<void>(begin(pe, array));
-    array.device->gathered->fetch(pe, array.place(), array.entry, array.device->room.at == nullptr,
-                                  [&pe, &array] { array.ended(pe, array); });
+    Device& device = *array.device;
+    if (!device.gathered) return static_cast<void>(begin(pe, array));
+    const ucx::Place to = array.place();
+    const std::span<const std::byte> posted =
+        device.room.at == nullptr ? std::span<const std::byte>(to.at, array.size)
+                                  : std::span<const std::byte>(device.scattered.at, device.layout->extent);
+    device.gathered->fetch(pe, to, posted, array.entry, [&pe, &array] { array.ended(pe, array); });
   }
 
   // The elements at their sender have been read.

@@ -38,7 +38,7 @@ namespace {
 
 using namespace device_memory;
 
-constexpr int cell_count = 11, rows = 3, columns = 4;
+constexpr int cell_count = 11, rows = 3, columns = 4, many = 300;
 
 double value(int number, std::size_t i) { return number * 1e6 + static_cast<double>(i % 9973); }
 
@@ -68,6 +68,18 @@ void check_whole(const double* x, const Asked& asked) {
     for (std::size_t i = 0; i < asked.part(number); ++i) DEMAND(x[at++] == value(number, i));
 }
 
+// What was given is free again: it holds something else from now on.
+struct Given {
+  Memory& memory;
+  std::size_t doubles;
+};
+void use_again(void* given, void* message) {
+  CkFreeMsg(message);
+  const std::unique_ptr<Given> part(static_cast<Given*>(given));
+  part->memory.write(std::vector<double>(part->doubles, -2));
+  mainProxy.one();
+}
+
 // A member: where it gives from, and gets the result to.
 struct Member {
   Asked asked;
@@ -82,7 +94,9 @@ struct Member {
     for (std::size_t i = 0; i < asked.part(number); ++i) values[before + i] = value(number, i);
     mine = &make(kinds[index % 5], values.size() * sizeof(double));
     mine->write(values);
-    return CkDeviceBuffer(mine->at<double>() + before, CkCallback(CkIndex_Main::one(), mainProxy), mine->stream());
+    const CkCallback read = asked.in_place ? CkCallback(CkIndex_Main::one(), mainProxy)  // of the result too
+                                           : CkCallback(use_again, new Given{*mine, values.size()});
+    return CkDeviceBuffer(mine->at<double>() + before, read, mine->stream());
   }
   void take(int index, int n, double*& x, CkDeviceBufferPost* post) const {
     Memory& to = asked.in_place ? *mine : make(kinds[(index + 2) % 5], static_cast<std::size_t>(n) * sizeof(double));
@@ -140,6 +154,8 @@ class Main : public CBase_Main {
     nodes = CProxy_NodeBranch::ckNew();
     if (wrong.empty())
       thisProxy.run();
+    else if (wrong == "of_many")
+      thisProxy.ofMany();
     else
       cells.wrong(wrong);
   }
@@ -184,6 +200,16 @@ class Main : public CBase_Main {
   }
   void notTarget(int&, double*&, CkDeviceBufferPost*) {}
   void notTarget(int, double*) {}
+
+  // Of so many that what is fetched at the same time is more than what can be registered.
+  void ofMany() {
+    const CProxy_OfMany of_many = CProxy_OfMany::ckNew(many);
+    CkWaitQD();
+    of_many.give();
+    wait(many);
+    CkPrintf("all allgathers have ended\n");
+    CkExit();
+  }
 
   void run() {
     CkPrintf("on %s\n", driver() ? driver()->vendor() : "no GPU");
@@ -256,6 +282,9 @@ class Main : public CBase_Main {
       to_section(section, of_section, CkCallback(CkReductionTarget(Cell, all), cells));
       wait(3 + cell_count);
     }
+    // To a section without members, of another PE than the one that has the result.
+    cells[cell_count - 1].giveToNone(of_cells[3]);
+    wait(cell_count);
     // By elements that are on the move.
     const Asked on_the_move{cell_count, 0, 1, 2000, 31};
     for (int i = 0; i < cell_count; ++i) cells[i].wander(9, on_the_move);
@@ -291,6 +320,11 @@ class Cell : public CBase_Cell {
     CProxySection_Cell::contribute(member_.bytes(thisIndex), mine(), CkReduction::concat, cookie_, to);
     delete message;
   }
+  void giveToNone(const Asked& asked) {
+    DEMAND(CkNumPes() == 1 || CkMyPe() != 0);
+    section_ = CProxySection_Cell::ckNew(thisArrayID, std::vector<CkArrayIndex>());
+    thisProxy.give(asked, CkCallback(CkReductionTarget(Cell, all), section_));
+  }
   void wander(int left, const Asked& asked) {
     if (left == 0) return;
     give(asked, CkCallback(CkReductionTarget(Cell, all), thisProxy));
@@ -312,6 +346,11 @@ class Cell : public CBase_Cell {
   void shorter(int, double*) { CkPrintf("it has come\n"); }
   void over(int&, double*& x, CkDeviceBufferPost*) { x = member_.mine->at<double>() + 1; }
   void over(int, double*) { CkPrintf("it has come\n"); }
+  void overRows(int& n, double*& x, CkDeviceBufferPost* post) {
+    x = member_.mine->at<double>();
+    post[0].layout = CkDeviceLayout::vector<double>(n, 1, 2);
+  }
+  void overRows(int, double*) { CkAbort("it has come"); }
   void wrong(const std::string& how) {
     const bool last = thisIndex == cell_count - 1;
     const Asked asked{cell_count, 0, 1, 1000, 0};
@@ -320,6 +359,11 @@ class Cell : public CBase_Cell {
     if (how == "small") return give(asked, CkCallback(CkReductionTarget(Cell, small), thisProxy));
     if (how == "shorter") return give(asked, CkCallback(CkReductionTarget(Cell, shorter), thisProxy));
     if (how == "over") return give(asked, CkCallback(CkReductionTarget(Cell, over), thisProxy));
+    if (how == "over_rows") {
+      member_.mine = &make(Kind::device, 2 * asked.whole() * sizeof(double));
+      return contribute(member_.bytes(thisIndex), CkDeviceBuffer(member_.mine->at<double>()), CkReduction::concat,
+                        CkCallback(CkReductionTarget(Cell, overRows), thisProxy));
+    }
     if (how == "untargeted") return give(asked, CkCallback(CkIndex_Main::notTarget(0, CkDeviceBuffer()), mainProxy));
     if (how == "torn") {  // all of them together are a whole number of items, the first part is not
       const CkCallback to(CkReductionTarget(Main, onComplex), mainProxy);
@@ -358,6 +402,38 @@ class Field : public CBase_Field {
   }
   void all(int& n, double*& x, CkDeviceBufferPost* post) { member_.take(number(), n, x, post); }
   void all(int n, double* x) { member_.check(n, x); }
+};
+
+// All of them have their memory in one piece.
+class OfMany : public CBase_OfMany {
+  static Memory& parts() {
+    static Memory& memory = make(Kind::device, many * sizeof(double));
+    return memory;
+  }
+  static Memory& wholes() {
+    static Memory& memory = make(Kind::device, std::size_t{many} * many * sizeof(double));
+    return memory;
+  }
+
+ public:
+  OfMany() {
+    if (thisIndex != 0) return;
+    std::vector<double> values(many);
+    for (int i = 0; i < many; ++i) values[static_cast<std::size_t>(i)] = value(i, 0);
+    parts().write(values);
+  }
+  explicit OfMany(CkMigrateMessage*) {}
+  void give() {
+    contribute(sizeof(double), CkDeviceBuffer(parts().at<double>() + thisIndex, parts().stream()), CkReduction::concat,
+               CkCallback(CkReductionTarget(OfMany, all), thisProxy));
+  }
+  void all(int&, double*& x, CkDeviceBufferPost*) { x = wholes().at<double>() + std::ptrdiff_t{many} * thisIndex; }
+  void all(int n, double* x) {
+    DEMAND(n == many);
+    const std::vector<double> got = wholes().read(x, many);
+    for (int i = 0; i < many; ++i) DEMAND(got[static_cast<std::size_t>(i)] == value(i, 0));
+    mainProxy.one();
+  }
 };
 
 class Branch : public CBase_Branch {
