@@ -51,11 +51,17 @@ std::unique_ptr<Gathered> Gathered::read(const char* at, std::size_t size, std::
   return gathered;
 }
 
+namespace {
+
+bool are_same(const CkArrayIndexBase& a, const CkArrayIndexBase& b) {
+  return a.nInts == b.nInts && std::memcmp(a.index, b.index, a.nInts * sizeof(int)) == 0;
+}
+
+}  // namespace
+
 bool Gathered::has(const CkArrayIndexBase& member) const {
-  return std::any_of(parts_.begin(), parts_.end(), [&](const GatheredPart& part) {
-    return part.member.nInts == member.nInts &&
-           std::memcmp(part.member.index, member.index, member.nInts * sizeof(int)) == 0;
-  });
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [&](const GatheredPart& part) { return are_same(part.member, member); });
 }
 
 namespace {
@@ -148,6 +154,18 @@ bool precedes(const DeviceContribution& a, const DeviceContribution& b) {
   for (int d = 0; d < 6; ++d)
     if (const auto one = key(a.by, d), other = key(b.by, d); one != other) return one < other;
   return std::tuple(a.pe, a.sum) < std::tuple(b.pe, b.sum);
+}
+
+// Their order would be that of their arrival.
+void demand_different(const std::vector<DeviceContribution>& sorted) {
+  const auto twice =
+      std::adjacent_find(sorted.begin(), sorted.end(), [](const DeviceContribution& a, const DeviceContribution& b) {
+        return a.by.collection == b.by.collection && are_same(a.by.index, b.by.index);
+      });
+  if (twice == sorted.end()) return;
+  fatal("an allgather of device buffers gets two parts of member " + twice->by.index.asChild().toString(), "",
+        "a contribution to a section is that of the element whose entry runs, and it was made for another one",
+        "call contribute() in an entry method of the member whose part it is");
 }
 
 // How many receivers fetch the parts; 0: that is not known.
@@ -285,6 +303,7 @@ void lent(const PartLent& answer) {
 void begin_gather(Gathering* gathering) {
   Pe& pe = gathering->pe;
   std::sort(gathering->names.begin(), gathering->names.end(), precedes);
+  demand_different(gathering->names);
   gathering->receivers = receivers_of(pe, gathering->to, gathering->names);
   gathering->parts.resize(gathering->names.size());
   gathering->left = gathering->names.size() + 1;  // itself, until all have been asked

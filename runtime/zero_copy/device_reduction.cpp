@@ -520,9 +520,8 @@ DeviceContributor DeviceContributor::running() {
   if (pe.running == nullptr) return by;
   const Delivery& call = *pe.running;
   if (call.target == Target::group) by = {CkArrayIndex(pe.index), static_cast<std::int32_t>(call.collection), 1};
-  if (call.target != Target::array || call.object == nullptr) return by;
-  const CkArrayID array(CkGroupID{static_cast<int>(call.collection)});
-  if (ArrayPart* const part = pe.objects->array(array)) by = {part->index_of_holder(call.object), array.index(), 1};
+  if (const ArrayElement* const element = ThreadOwner{call.owner}.element())
+    by = {element->ckGetArrayIndex(), element->ckGetArrayID().index(), 1};
   return by;
 }
 

@@ -333,7 +333,8 @@ class PostedCall {
   // Those that have contributed are counted when they have read all parts.
   void demand_member(const Gathered& gathered, const void* object) const {
     if (gathered.head.members == 0) return;
-    const CkArrayIndex index = array_of(objects_, array_).index_of_holder(object);
+    const CkArrayIndex index =
+        chare::is_compact_id(element_) ? chare::index_of(element_) : array_of(objects_, array_).index_of_holder(object);
     if (index.nInts == 0 || gathered.has(index)) return;
     fatal(
         "element " + index.toString() + " of an array gets the result of an allgather to which it has not contributed",

@@ -118,7 +118,8 @@ double* strided = nullptr;
 class AskMsg : public CkMcastBaseMsg, public CMessage_AskMsg {
  public:
   Asked asked;
-  CkCallback to;  // invalid: one that the member makes, to the section
+  CkCallback to;           // invalid: one that the member makes, to the section
+  bool for_other = false;  // member 1 contributes for member 5
 };
 
 class Main : public CBase_Main {
@@ -137,10 +138,11 @@ class Main : public CBase_Main {
     CkWaitQD();  // nothing comes twice
     DEMAND(left_ == 0);
   }
-  void to_section(CProxySection_Cell& section, const Asked& asked, const CkCallback& to) {
+  void to_section(CProxySection_Cell& section, const Asked& asked, const CkCallback& to, bool for_other = false) {
     auto* const message = new AskMsg;
     message->asked = asked;
     message->to = to;
+    message->for_other = for_other;
     section.giveToSection(message);
   }
 
@@ -154,6 +156,8 @@ class Main : public CBase_Main {
     nodes = CProxy_NodeBranch::ckNew();
     if (wrong.empty())
       thisProxy.run();
+    else if (wrong == "twice")
+      thisProxy.giveForOther();
     else if (wrong == "of_many")
       thisProxy.ofMany();
     else
@@ -162,6 +166,10 @@ class Main : public CBase_Main {
   void one() {
     --left_;
     if (left_ == 0 && thread_) CthAwaken(thread_);
+  }
+  void giveForOther() {
+    CProxySection_Cell section = CProxySection_Cell::ckNew(cells.ckGetArrayID(), 1, 9, 4);
+    to_section(section, {3, 1, 4, 100, 0}, CkCallback(CkReductionTarget(Main, onDevice), mainProxy), true);
   }
   void onDevice(int& n, double*& x, CkDeviceBufferPost* post) { Member{asked_, nullptr}.take(3, n, x, post); }
   void onDevice(int n, double* x) { Member{asked_, nullptr}.check(n, x); }
@@ -317,7 +325,11 @@ class Cell : public CBase_Cell {
     CkGetSectionInfo(cookie_, message);
     member_.asked = message->asked;
     const CkCallback to = message->to.isInvalid() ? CkCallback(CkReductionTarget(Cell, all), section_) : message->to;
-    CProxySection_Cell::contribute(member_.bytes(thisIndex), mine(), CkReduction::concat, cookie_, to);
+    CkSectionInfo others = cookie_;
+    if (!message->for_other || thisIndex != 5)
+      CProxySection_Cell::contribute(member_.bytes(thisIndex), mine(), CkReduction::concat, cookie_, to);
+    if (message->for_other && thisIndex == 1)
+      CProxySection_Cell::contribute(member_.bytes(thisIndex), mine(), CkReduction::concat, others, to);
     delete message;
   }
   void giveToNone(const Asked& asked) {
@@ -387,6 +399,12 @@ class Cell : public CBase_Cell {
     if (how == "host") contribute(std::vector<double>(1000), CkReduction::concat, all);
   }
 };
+
+// Its second base lies at an offset: the member that an entry runs for cannot be told from its object in such a
+// program.
+class Left : public CBase_Left {};
+class Right : public CBase_Right {};
+class Both : public CBase_Both {};
 
 // Its order is that of the first number, then of the second.
 class Field : public CBase_Field {
