@@ -122,10 +122,6 @@ void Gathered::one_less() {
 
 // ---- on the PE of the result
 
-namespace {
-
-int entry_part_wanted, entry_part_lent, entry_part_read, entry_section;
-
 // An allgather whose result is on its way.
 struct Gathering {
   Pe& pe;
@@ -136,12 +132,32 @@ struct Gathering {
   std::vector<GatheredPart> parts{};
   std::size_t left = 0;         // parts of which it is not known where they lie
   std::uint64_t receivers = 0;  // that have not fetched all; 0: the whole is made here
+  std::uint64_t all_receivers = 0;
+  ~Gathering() { std::erase(gatherings_of(pe), this); }
   std::uint64_t bytes() const {
     std::uint64_t all = 0;
     for (const DeviceContribution& name : names) all += name.bytes;
     return all;
   }
 };
+
+std::string describe_gathers(Pe& pe) {
+  std::string text;
+  for (const Gathering* const one : gatherings_of(pe)) {
+    const std::string what =
+        "an allgather of device buffers, of " + std::to_string(one->parts.size()) + " parts, waits ";
+    if (one->left != 0)
+      text += what + "for " + std::to_string(one->left) + " of them, which their streams have still to write\n";
+    else if (one->receivers != 0)
+      text += what + "for " + std::to_string(one->receivers) + " of " + std::to_string(one->all_receivers) +
+              " receivers to fetch them; one that was destroyed meanwhile never does\n";
+  }
+  return text;
+}
+
+namespace {
+
+int entry_part_wanted, entry_part_lent, entry_part_read, entry_section;
 
 // By collection, then by index.
 bool precedes(const DeviceContribution& a, const DeviceContribution& b) {
@@ -304,7 +320,8 @@ void begin_gather(Gathering* gathering) {
   Pe& pe = gathering->pe;
   std::sort(gathering->names.begin(), gathering->names.end(), precedes);
   demand_different(gathering->names);
-  gathering->receivers = receivers_of(pe, gathering->to, gathering->names);
+  gatherings_of(pe).push_back(gathering);
+  gathering->receivers = gathering->all_receivers = receivers_of(pe, gathering->to, gathering->names);
   gathering->parts.resize(gathering->names.size());
   gathering->left = gathering->names.size() + 1;  // itself, until all have been asked
   for (std::uint32_t i = 0; i < gathering->names.size(); ++i) {

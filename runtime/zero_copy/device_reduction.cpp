@@ -104,6 +104,7 @@ struct DeviceSums {
   // A run that goes on from a checkpoint does not give a number again that is in there.
   std::uint64_t next = clock::now_ns();
   std::map<std::pair<gpu::Driver*, int>, std::unique_ptr<gpu::Folder>> folders;  // null: the GPU has no kernel
+  std::vector<Gathering*> gatherings;
 };
 
 namespace {
@@ -114,6 +115,8 @@ DeviceSums& sums_of(Pe& pe) {
 }
 
 }  // namespace
+
+std::vector<Gathering*>& gatherings_of(Pe& pe) { return sums_of(pe).gatherings; }
 
 Sum& make_sum(Pe& pe, Type type, std::uint64_t bytes) {
   DeviceSums& sums = sums_of(pe);

@@ -198,11 +198,11 @@ class Main : public CBase_Main {
     check_whole(whole.data(), asked_);
     one();
   }
-  // All but the last have contributed; a PE that has reported makes another element, which is not one of this
-  // reduction, and then the last one contributes.
-  void insertBefore(const Asked& asked) {
+  // All but the last have contributed, and some are destroyed; or a PE that has reported makes another element, which
+  // is not one of this reduction. Then the last one contributes.
+  void giveLast(const Asked& asked, bool inserts) {
     CkWaitQD();
-    branches[1].insertOne();
+    if (inserts) branches[1].insertOne();
     CkWaitQD();
     cells[cell_count - 1].give(asked, CkCallback(CkReductionTarget(Cell, all), cells));
   }
@@ -384,7 +384,13 @@ class Cell : public CBase_Cell {
     if (how == "inserted") {
       if (!last) return give(asked, all);
       if (CkMyPe() != CkNumPes() - 1) CkAbort("the last one is to be on the last PE");
-      return mainProxy.insertBefore(asked);
+      return mainProxy.giveLast(asked, true);
+    }
+    if (how == "destroyed") {
+      if (last) return mainProxy.giveLast(asked, false);
+      give(asked, all);
+      if (thisIndex < 2) thisProxy[thisIndex].ckDestroy();
+      return;
     }
     if (!last) return give(asked, all);
     const std::size_t bytes = member_.bytes(thisIndex);
