@@ -17,6 +17,7 @@
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/sections/sections.h"
+#include "runtime/zero_copy/device_sums.h"
 #include "runtime/zero_copy/packing.h"
 #include "runtime/zero_copy/zero_copy_entries.h"
 
@@ -220,6 +221,7 @@ std::string Watchdog::explain(PeObjects& objects) {
   if (objects.waiting_bodies) text += objects.waiting_bodies->describe();
   if (objects.posts) text += objects.posts->describe();
   text += zero_copy::describe_waiting_for_room(objects.pe);
+  text += zero_copy::describe_gathers(objects.pe);
   for (const Explainer library : libraries) text += library(objects.pe.index);
   return shortened(text);
 }

@@ -51,11 +51,17 @@ std::unique_ptr<Gathered> Gathered::read(const char* at, std::size_t size, std::
   return gathered;
 }
 
+namespace {
+
+bool are_same(const CkArrayIndexBase& a, const CkArrayIndexBase& b) {
+  return a.nInts == b.nInts && std::memcmp(a.index, b.index, a.nInts * sizeof(int)) == 0;
+}
+
+}  // namespace
+
 bool Gathered::has(const CkArrayIndexBase& member) const {
-  return std::any_of(parts_.begin(), parts_.end(), [&](const GatheredPart& part) {
-    return part.member.nInts == member.nInts &&
-           std::memcmp(part.member.index, member.index, member.nInts * sizeof(int)) == 0;
-  });
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [&](const GatheredPart& part) { return are_same(part.member, member); });
 }
 
 namespace {
@@ -63,9 +69,9 @@ namespace {
 bool is_of(const Pe& pe, const CkNcpyBuffer& buffer) { return pe.process.process_of(buffer.pe) == pe.process.rank(); }
 
 // Others have still to read it.
-void demand_apart(const CkNcpyBuffer& part, const std::byte* whole, std::size_t bytes, int entry) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(part.ptr), at = reinterpret_cast<std::uintptr_t>(whole);
-  if (part.cnt == 0 || begin >= at + bytes || begin + part.cnt <= at) return;
+void demand_apart(const CkNcpyBuffer& part, std::span<const std::byte> whole, int entry) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(part.ptr), at = reinterpret_cast<std::uintptr_t>(whole.data());
+  if (part.cnt == 0 || begin >= at + whole.size() || begin + part.cnt <= at) return;
   fatal("a post entry method puts the result of an allgather over a part that was contributed to it", name_of(entry),
         "others may not have read that part yet",
         "give it other memory; or contribute each part from where it belongs in the result, which is left as it is");
@@ -73,21 +79,22 @@ void demand_apart(const CkNcpyBuffer& part, const std::byte* whole, std::size_t 
 
 }  // namespace
 
-void Gathered::fetch(Pe& pe, ucx::Place to, int entry, bool in_place, std::function<void()> fetched) {
+void Gathered::fetch(Pe& pe, ucx::Place to, std::span<const std::byte> posted, int entry,
+                     std::function<void()> fetched) {
   fetched_ = std::move(fetched);
   fetches_ = std::make_unique<Fetch[]>(parts_.size());
   std::vector<std::size_t> offsets(parts_.size());
-  std::size_t bytes = 0, first = 0;
+  std::size_t before = 0, first = 0;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    offsets[i] = bytes;
-    bytes += parts_[i].buffer.cnt;
+    offsets[i] = before;
+    before += parts_[i].buffer.cnt;
     if (parts_[i].buffer.pe == pe.index) first = i + 1;
   }
   const auto stays = [&](std::size_t i) {
-    return in_place && is_of(pe, parts_[i].buffer) && parts_[i].buffer.ptr == to.at + offsets[i];
+    return is_of(pe, parts_[i].buffer) && parts_[i].buffer.ptr == to.at + offsets[i];
   };
-  for (std::size_t i = 0; in_place && i < parts_.size(); ++i)
-    if (!stays(i) && is_of(pe, parts_[i].buffer)) demand_apart(parts_[i].buffer, to.at, bytes, entry);
+  for (std::size_t i = 0; i < parts_.size(); ++i)
+    if (!stays(i) && is_of(pe, parts_[i].buffer)) demand_apart(parts_[i].buffer, posted, entry);
   left_ = 1;  // until all have begun
   for (std::size_t k = 0; k < parts_.size(); ++k) {
     const std::size_t i = (first + k) % parts_.size();
@@ -102,10 +109,7 @@ void Gathered::fetch(Pe& pe, ucx::Place to, int entry, bool in_place, std::funct
     fetch.description = &part.description;
     fetch.entry = entry;
     fetch.user = "an allgather of device buffers";
-    fetch.ended = [](Pe& pe, Access& access) {
-      release_if_fresh(pe, access);
-      static_cast<Fetch&>(access).of->one_less();
-    };
+    fetch.ended = [](Pe&, Access& access) { static_cast<Fetch&>(access).of->one_less(); };
     ++left_;
     begin(pe, fetch);
   }
@@ -118,10 +122,6 @@ void Gathered::one_less() {
 
 // ---- on the PE of the result
 
-namespace {
-
-int entry_part_wanted, entry_part_lent, entry_part_read, entry_section;
-
 // An allgather whose result is on its way.
 struct Gathering {
   Pe& pe;
@@ -132,12 +132,32 @@ struct Gathering {
   std::vector<GatheredPart> parts{};
   std::size_t left = 0;         // parts of which it is not known where they lie
   std::uint64_t receivers = 0;  // that have not fetched all; 0: the whole is made here
+  std::uint64_t all_receivers = 0;
+  ~Gathering() { std::erase(gatherings_of(pe), this); }
   std::uint64_t bytes() const {
     std::uint64_t all = 0;
     for (const DeviceContribution& name : names) all += name.bytes;
     return all;
   }
 };
+
+std::string describe_gathers(Pe& pe) {
+  std::string text;
+  for (const Gathering* const one : gatherings_of(pe)) {
+    const std::string what =
+        "an allgather of device buffers, of " + std::to_string(one->parts.size()) + " parts, waits ";
+    if (one->left != 0)
+      text += what + "for " + std::to_string(one->left) + " of them, which their streams have still to write\n";
+    else if (one->receivers != 0)
+      text += what + "for " + std::to_string(one->receivers) + " of " + std::to_string(one->all_receivers) +
+              " receivers to fetch them; one that was destroyed meanwhile never does\n";
+  }
+  return text;
+}
+
+namespace {
+
+int entry_part_wanted, entry_part_lent, entry_part_read, entry_section;
 
 // By collection, then by index.
 bool precedes(const DeviceContribution& a, const DeviceContribution& b) {
@@ -150,6 +170,18 @@ bool precedes(const DeviceContribution& a, const DeviceContribution& b) {
   for (int d = 0; d < 6; ++d)
     if (const auto one = key(a.by, d), other = key(b.by, d); one != other) return one < other;
   return std::tuple(a.pe, a.sum) < std::tuple(b.pe, b.sum);
+}
+
+// Their order would be that of their arrival.
+void demand_different(const std::vector<DeviceContribution>& sorted) {
+  const auto twice =
+      std::adjacent_find(sorted.begin(), sorted.end(), [](const DeviceContribution& a, const DeviceContribution& b) {
+        return a.by.collection == b.by.collection && are_same(a.by.index, b.by.index);
+      });
+  if (twice == sorted.end()) return;
+  fatal("an allgather of device buffers gets two parts of member " + twice->by.index.asChild().toString(), "",
+        "a contribution to a section is that of the element whose entry runs, and it was made for another one",
+        "call contribute() in an entry method of the member whose part it is");
 }
 
 // How many receivers fetch the parts; 0: that is not known.
@@ -190,7 +222,12 @@ void lend(Pe& pe, const PartWanted& wanted, Function lent) {
     answer.buffer =
         CkNcpyBuffer::to_send(sum.place.at, CkCallback(CkCallback::ignore), CK_BUFFER_UNREG, CK_BUFFER_NODEREG);
     answer.buffer.cnt = sum.name.bytes;
-    if (CmiNumNodes() > 1 && sum.name.bytes != 0) answer.description = register_device(pe, answer.buffer);
+    // Once for all receivers: has_been_read() ends it.
+    if (sum.name.bytes != 0 && CmiNumNodes() > 1)
+      answer.description = register_device(pe, answer.buffer);
+    else if (sum.name.bytes != 0)
+      NcpyAccess::key(answer.buffer) =
+          register_or_end(sum.place.at, sum.name.bytes, machine::Audience::host, sum.place.kind);
     sum.lent = answer.buffer;
     lent(answer);
   });
@@ -256,7 +293,7 @@ void make_whole(Gathering* gathering) {
   sum.room = room_for(pe, sum, {});
   sum.place.at = sum.room.at;
   const auto gathered = std::make_shared<Gathered>(std::move(gathering->parts));
-  gathered->fetch(pe, sum.place, -1, false, [gathering, gathered, &pe, &sum] {
+  gathered->fetch(pe, sum.place, {}, -1, [gathering, gathered, &pe, &sum] {
     give_back_parts(*gathering);
     is_ready(sum);
     give_result(pe, sum, gathering->to, gathering->of);
@@ -266,10 +303,10 @@ void make_whole(Gathering* gathering) {
 
 void one_less(Gathering* gathering) {
   if (--gathering->left != 0) return;
-  if (gathering->receivers != 0)
-    send_parts(gathering);
-  else
-    make_whole(gathering);
+  if (gathering->receivers != 0) return send_parts(gathering);
+  if (gathering->of) return make_whole(gathering);
+  give_back_parts(*gathering);  // the section has no members
+  delete gathering;
 }
 
 void lent(const PartLent& answer) {
@@ -282,7 +319,9 @@ void lent(const PartLent& answer) {
 void begin_gather(Gathering* gathering) {
   Pe& pe = gathering->pe;
   std::sort(gathering->names.begin(), gathering->names.end(), precedes);
-  gathering->receivers = receivers_of(pe, gathering->to, gathering->names);
+  demand_different(gathering->names);
+  gatherings_of(pe).push_back(gathering);
+  gathering->receivers = gathering->all_receivers = receivers_of(pe, gathering->to, gathering->names);
   gathering->parts.resize(gathering->names.size());
   gathering->left = gathering->names.size() + 1;  // itself, until all have been asked
   for (std::uint32_t i = 0; i < gathering->names.size(); ++i) {

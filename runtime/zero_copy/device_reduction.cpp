@@ -76,8 +76,9 @@ std::string in_words(const DeviceContribution& name) {
 [[noreturn]] void failed(const DeviceContribution& name, const Status& status) {
   fatal("memory that was contributed to a reduction could not be read, or combined: " + status.message(),
         in_words(name), "it was freed, or is not as long as contribute() says; or its GPU is lost, or full",
-        "keep the memory until the callback of its CkDeviceBuffer comes, or the reduction's result; periapt-doctor "
-        "lists what of this machine's GPUs is in use");
+        "keep the memory until the callback of its CkDeviceBuffer comes" +
+            std::string(name.type == CkReduction::concat ? "" : ", or the reduction's result") +
+            "; periapt-doctor lists what of this machine's GPUs is in use");
 }
 
 }  // namespace
@@ -103,6 +104,7 @@ struct DeviceSums {
   // A run that goes on from a checkpoint does not give a number again that is in there.
   std::uint64_t next = clock::now_ns();
   std::map<std::pair<gpu::Driver*, int>, std::unique_ptr<gpu::Folder>> folders;  // null: the GPU has no kernel
+  std::vector<Gathering*> gatherings;
 };
 
 namespace {
@@ -113,6 +115,8 @@ DeviceSums& sums_of(Pe& pe) {
 }
 
 }  // namespace
+
+std::vector<Gathering*>& gatherings_of(Pe& pe) { return sums_of(pe).gatherings; }
 
 Sum& make_sum(Pe& pe, Type type, std::uint64_t bytes) {
   DeviceSums& sums = sums_of(pe);
@@ -519,9 +523,8 @@ DeviceContributor DeviceContributor::running() {
   if (pe.running == nullptr) return by;
   const Delivery& call = *pe.running;
   if (call.target == Target::group) by = {CkArrayIndex(pe.index), static_cast<std::int32_t>(call.collection), 1};
-  if (call.target != Target::array || call.object == nullptr) return by;
-  const CkArrayID array(CkGroupID{static_cast<int>(call.collection)});
-  if (ArrayPart* const part = pe.objects->array(array)) by = {part->index_of_holder(call.object), array.index(), 1};
+  if (const ArrayElement* const element = ThreadOwner{call.owner}.element())
+    by = {element->ckGetArrayIndex(), element->ckGetArrayID().index(), 1};
   return by;
 }
 

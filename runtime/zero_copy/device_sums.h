@@ -69,5 +69,10 @@ CkCallback not_inline(CkCallback callback);
 void gather(Pe& pe, std::vector<DeviceContribution> parts, const CkCallback& to,
             const std::shared_ptr<const CkReductionMsg>& of);
 void register_device_gathers();
+// Those of this PE that have not ended.
+struct Gathering;
+std::vector<Gathering*>& gatherings_of(Pe& pe);
+// What they wait for, in words, for the watchdog.
+std::string describe_gathers(Pe& pe);
 
 }  // namespace periapt::zero_copy

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "machine/gpu/rooms.h"
@@ -37,9 +38,10 @@ class Gathered {
 
   GatheredHead head;
   bool has(const CkArrayIndexBase& member) const;
-  // Brings the parts to `to`, one behind the other, those first that follow this PE's own. `in_place`: a part that lies
-  // where it belongs stays there, and `to` covers no other part. `entry`: for messages; -1: `user` fetches them.
-  void fetch(Pe& pe, ucx::Place to, int entry, bool in_place, std::function<void()> fetched);
+  // Brings the parts to `to`, one behind the other, those first that follow this PE's own; one that lies where it
+  // belongs stays there. `posted`: the receiver's memory for the result, which may not cover any other part. `entry`:
+  // for messages; -1: no call brings them.
+  void fetch(Pe& pe, ucx::Place to, std::span<const std::byte> posted, int entry, std::function<void()> fetched);
 
  private:
   struct Fetch;

@@ -136,6 +136,18 @@ void with_room(Pe& pe, Packing& packing, std::function<void(const Status&)> then
   packers.waiting.push_back({&packing, std::move(then)});
 }
 
+Status take_room_to_unpack(Pe& pe, Packing& packing) {
+  const bool of_host = packing.scattered.kind == ucx::MemoryKind::host;
+  if (!of_host)
+    if (Status found = find_packer(pe, packing); !found) return found;
+  const gpu::OnGpu where = of_host ? gpu::OnGpu() : packing.packer->where();
+  const std::uint64_t bytes = packing.layout->bytes;
+  Result<gpu::Room> room = take_room(pe, where, of_host ? gpu::Kind::host : gpu::Kind::device, bytes);
+  if (!room && !of_host) room = take_room(pe, where, gpu::Kind::pinned, bytes);
+  if (room) packing.room = *room;
+  return room.status();
+}
+
 void give_room(Pe& pe, const gpu::Room& room) {
   if (room.at == nullptr) return;
   Packers& packers = packers_of(pe);

@@ -29,10 +29,14 @@ struct Packing : machine::Transfer {
 /// Memory of ours, for sums too. Where there is none left, what is kept for packing is given back first. A failure:
 /// that does not suffice.
 Result<gpu::Room> take_room(Pe& pe, gpu::OnGpu where, gpu::Kind kind, std::uint64_t bytes);
-/// For the elements in one piece, on the GPU of the scattered ones, or the host's with those: calls then(Status()) when
-/// it has room. Where a GPU has no memory left and some of it is out, it waits until that comes back; until then the
-/// run is not quiescent. A failure: none is out either, or no driver knows their memory.
+/// To pack them, for the elements in one piece, on the GPU of the scattered ones, or the host's with those: calls
+/// then(Status()) when it has room. Where a GPU has no memory left and some of it is out, it waits until that comes
+/// back; until then the run is not quiescent. A failure: none is out either, or no driver knows their memory.
 void with_room(Pe& pe, Packing& packing, std::function<void(const Status&)> then);
+/// To unpack them, the same at once: pinned memory of the host where the GPU has none left. What has come does not wait
+/// for what is sent: two PEs that send to each other would wait for ever. A failure: there is none of that either, or
+/// no driver knows their memory.
+Status take_room_to_unpack(Pe& pe, Packing& packing);
 /// For what comes next, and for what waits.
 void give_room(Pe& pe, const gpu::Room& room);
 /// What waits for room, in words, for the watchdog.

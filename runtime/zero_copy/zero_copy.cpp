@@ -79,14 +79,6 @@ void release(Pe& pe, CkNcpyBuffer buffer) {
   send_to(pe, buffer.pe, runtime_message({bytes_of(buffer)}, entry_ended, 0));
 }
 
-void release_if_fresh(Pe& pe, const Access& access) {
-  if (!access.fresh || access.borrowed) return;
-  CkNcpyBuffer registered = access.remote;
-  registered.cb = CkCallback(CkCallback::ignore);
-  registered.deregMode = CK_BUFFER_DEREG;
-  release(pe, registered);
-}
-
 // ---- access to a buffer
 
 namespace {

@@ -333,7 +333,8 @@ class PostedCall {
   // Those that have contributed are counted when they have read all parts.
   void demand_member(const Gathered& gathered, const void* object) const {
     if (gathered.head.members == 0) return;
-    const CkArrayIndex index = array_of(objects_, array_).index_of_holder(object);
+    const CkArrayIndex index =
+        chare::is_compact_id(element_) ? chare::index_of(element_) : array_of(objects_, array_).index_of_holder(object);
     if (index.nInts == 0 || gathered.has(index)) return;
     fatal(
         "element " + index.toString() + " of an array gets the result of an allgather to which it has not contributed",
@@ -349,9 +350,13 @@ class PostedCall {
 
   // Brings the elements from where they are to array.local, and calls array.ended.
   static void fetch(Pe& pe, Array& array) {
-    if (!array.device->gathered) return static_cast<void>(begin(pe, array));
-    array.device->gathered->fetch(pe, array.place(), array.entry, array.device->room.at == nullptr,
-                                  [&pe, &array] { array.ended(pe, array); });
+    Device& device = *array.device;
+    if (!device.gathered) return static_cast<void>(begin(pe, array));
+    const ucx::Place to = array.place();
+    const std::span<const std::byte> posted =
+        device.room.at == nullptr ? std::span<const std::byte>(to.at, array.size)
+                                  : std::span<const std::byte>(device.scattered.at, device.layout->extent);
+    device.gathered->fetch(pe, to, posted, array.entry, [&pe, &array] { array.ended(pe, array); });
   }
 
   // The elements at their sender have been read.
@@ -392,16 +397,15 @@ class PostedCall {
     if (array.here && of_host) return unpack(array, array.in_message());
     if (!array.here && !of_host && !device.gathered)
       if (std::byte* const there = readable(array)) return unpack(array, there);
-    with_room(pe, device, [this, &array](const Status& taken) {
-      if (!taken) device_failed(name_of(ep_), taken);
-      bring_to_room(array);
-    });
+    if (const Status taken = take_room_to_unpack(pe, device); !taken) device_failed(name_of(ep_), taken);
+    bring_to_room(array);
   }
 
   void bring_to_room(Array& array) {
     Device& device = *array.device;
     Pe& pe = objects_.pe;
     array.local = device.room.at;
+    array.local_kind = kind_of(pe, device.room.at, array.size);
     if (!array.here) {
       array.ended = [](Pe& pe, Access& access) {
         auto& array = static_cast<Array&>(access);
@@ -417,7 +421,7 @@ class PostedCall {
       if (!status) device_failed(name_of(array.call->ep_), status);
       array.call->unpack(array, array.device->room.at);
     };
-    pe.copy({device.room.at, kind_of(pe, device.room.at, array.size)}, {array.in_message()}, array.size, device);
+    pe.copy(array.place(), {array.in_message()}, array.size, device);
   }
 
   // The elements at their sender, where the GPU that they go to reads them; nullptr: it does not.

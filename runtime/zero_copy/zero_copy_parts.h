@@ -35,8 +35,6 @@ machine::MemoryKey register_or_end(const void* memory, std::size_t size, machine
 DeviceDescription register_device(Pe& pe, CkNcpyBuffer& buffer);
 // The transfers of a buffer have ended: its registration does, if it is to, and its callback is sent.
 void release(Pe& pe, CkNcpyBuffer buffer);
-// The same of what was registered for one transfer of several of a buffer; the buffer is still lent.
-void release_if_fresh(Pe& pe, const Access& access);
 // Of so many bytes. Memory that neither a driver nor a processor knows is taken for a GPU's: to copy it fails, in
 // words.
 ucx::MemoryKind kind_of(Pe& pe, const void* memory, std::size_t bytes);

@@ -38,7 +38,7 @@ namespace {
 
 using namespace device_memory;
 
-constexpr int cell_count = 11, rows = 3, columns = 4;
+constexpr int cell_count = 11, rows = 3, columns = 4, many = 300;
 
 double value(int number, std::size_t i) { return number * 1e6 + static_cast<double>(i % 9973); }
 
@@ -68,6 +68,18 @@ void check_whole(const double* x, const Asked& asked) {
     for (std::size_t i = 0; i < asked.part(number); ++i) DEMAND(x[at++] == value(number, i));
 }
 
+// What was given is free again: it holds something else from now on.
+struct Given {
+  Memory& memory;
+  std::size_t doubles;
+};
+void use_again(void* given, void* message) {
+  CkFreeMsg(message);
+  const std::unique_ptr<Given> part(static_cast<Given*>(given));
+  part->memory.write(std::vector<double>(part->doubles, -2));
+  mainProxy.one();
+}
+
 // A member: where it gives from, and gets the result to.
 struct Member {
   Asked asked;
@@ -82,7 +94,9 @@ struct Member {
     for (std::size_t i = 0; i < asked.part(number); ++i) values[before + i] = value(number, i);
     mine = &make(kinds[index % 5], values.size() * sizeof(double));
     mine->write(values);
-    return CkDeviceBuffer(mine->at<double>() + before, CkCallback(CkIndex_Main::one(), mainProxy), mine->stream());
+    const CkCallback read = asked.in_place ? CkCallback(CkIndex_Main::one(), mainProxy)  // of the result too
+                                           : CkCallback(use_again, new Given{*mine, values.size()});
+    return CkDeviceBuffer(mine->at<double>() + before, read, mine->stream());
   }
   void take(int index, int n, double*& x, CkDeviceBufferPost* post) const {
     Memory& to = asked.in_place ? *mine : make(kinds[(index + 2) % 5], static_cast<std::size_t>(n) * sizeof(double));
@@ -104,7 +118,8 @@ double* strided = nullptr;
 class AskMsg : public CkMcastBaseMsg, public CMessage_AskMsg {
  public:
   Asked asked;
-  CkCallback to;  // invalid: one that the member makes, to the section
+  CkCallback to;           // invalid: one that the member makes, to the section
+  bool for_other = false;  // member 1 contributes for member 5
 };
 
 class Main : public CBase_Main {
@@ -123,10 +138,11 @@ class Main : public CBase_Main {
     CkWaitQD();  // nothing comes twice
     DEMAND(left_ == 0);
   }
-  void to_section(CProxySection_Cell& section, const Asked& asked, const CkCallback& to) {
+  void to_section(CProxySection_Cell& section, const Asked& asked, const CkCallback& to, bool for_other = false) {
     auto* const message = new AskMsg;
     message->asked = asked;
     message->to = to;
+    message->for_other = for_other;
     section.giveToSection(message);
   }
 
@@ -140,12 +156,20 @@ class Main : public CBase_Main {
     nodes = CProxy_NodeBranch::ckNew();
     if (wrong.empty())
       thisProxy.run();
+    else if (wrong == "twice")
+      thisProxy.giveForOther();
+    else if (wrong == "of_many")
+      thisProxy.ofMany();
     else
       cells.wrong(wrong);
   }
   void one() {
     --left_;
     if (left_ == 0 && thread_) CthAwaken(thread_);
+  }
+  void giveForOther() {
+    CProxySection_Cell section = CProxySection_Cell::ckNew(cells.ckGetArrayID(), 1, 9, 4);
+    to_section(section, {3, 1, 4, 100, 0}, CkCallback(CkReductionTarget(Main, onDevice), mainProxy), true);
   }
   void onDevice(int& n, double*& x, CkDeviceBufferPost* post) { Member{asked_, nullptr}.take(3, n, x, post); }
   void onDevice(int n, double* x) { Member{asked_, nullptr}.check(n, x); }
@@ -174,16 +198,26 @@ class Main : public CBase_Main {
     check_whole(whole.data(), asked_);
     one();
   }
-  // All but the last have contributed; a PE that has reported makes another element, which is not one of this
-  // reduction, and then the last one contributes.
-  void insertBefore(const Asked& asked) {
+  // All but the last have contributed, and some are destroyed; or a PE that has reported makes another element, which
+  // is not one of this reduction. Then the last one contributes.
+  void giveLast(const Asked& asked, bool inserts) {
     CkWaitQD();
-    branches[1].insertOne();
+    if (inserts) branches[1].insertOne();
     CkWaitQD();
     cells[cell_count - 1].give(asked, CkCallback(CkReductionTarget(Cell, all), cells));
   }
   void notTarget(int&, double*&, CkDeviceBufferPost*) {}
   void notTarget(int, double*) {}
+
+  // Of so many that what is fetched at the same time is more than what can be registered.
+  void ofMany() {
+    const CProxy_OfMany of_many = CProxy_OfMany::ckNew(many);
+    CkWaitQD();
+    of_many.give();
+    wait(many);
+    CkPrintf("all allgathers have ended\n");
+    CkExit();
+  }
 
   void run() {
     CkPrintf("on %s\n", driver() ? driver()->vendor() : "no GPU");
@@ -256,6 +290,9 @@ class Main : public CBase_Main {
       to_section(section, of_section, CkCallback(CkReductionTarget(Cell, all), cells));
       wait(3 + cell_count);
     }
+    // To a section without members, of another PE than the one that has the result.
+    cells[cell_count - 1].giveToNone(of_cells[3]);
+    wait(cell_count);
     // By elements that are on the move.
     const Asked on_the_move{cell_count, 0, 1, 2000, 31};
     for (int i = 0; i < cell_count; ++i) cells[i].wander(9, on_the_move);
@@ -288,8 +325,17 @@ class Cell : public CBase_Cell {
     CkGetSectionInfo(cookie_, message);
     member_.asked = message->asked;
     const CkCallback to = message->to.isInvalid() ? CkCallback(CkReductionTarget(Cell, all), section_) : message->to;
-    CProxySection_Cell::contribute(member_.bytes(thisIndex), mine(), CkReduction::concat, cookie_, to);
+    CkSectionInfo others = cookie_;
+    if (!message->for_other || thisIndex != 5)
+      CProxySection_Cell::contribute(member_.bytes(thisIndex), mine(), CkReduction::concat, cookie_, to);
+    if (message->for_other && thisIndex == 1)
+      CProxySection_Cell::contribute(member_.bytes(thisIndex), mine(), CkReduction::concat, others, to);
     delete message;
+  }
+  void giveToNone(const Asked& asked) {
+    DEMAND(CkNumPes() == 1 || CkMyPe() != 0);
+    section_ = CProxySection_Cell::ckNew(thisArrayID, std::vector<CkArrayIndex>());
+    thisProxy.give(asked, CkCallback(CkReductionTarget(Cell, all), section_));
   }
   void wander(int left, const Asked& asked) {
     if (left == 0) return;
@@ -312,6 +358,11 @@ class Cell : public CBase_Cell {
   void shorter(int, double*) { CkPrintf("it has come\n"); }
   void over(int&, double*& x, CkDeviceBufferPost*) { x = member_.mine->at<double>() + 1; }
   void over(int, double*) { CkPrintf("it has come\n"); }
+  void overRows(int& n, double*& x, CkDeviceBufferPost* post) {
+    x = member_.mine->at<double>();
+    post[0].layout = CkDeviceLayout::vector<double>(n, 1, 2);
+  }
+  void overRows(int, double*) { CkAbort("it has come"); }
   void wrong(const std::string& how) {
     const bool last = thisIndex == cell_count - 1;
     const Asked asked{cell_count, 0, 1, 1000, 0};
@@ -320,6 +371,11 @@ class Cell : public CBase_Cell {
     if (how == "small") return give(asked, CkCallback(CkReductionTarget(Cell, small), thisProxy));
     if (how == "shorter") return give(asked, CkCallback(CkReductionTarget(Cell, shorter), thisProxy));
     if (how == "over") return give(asked, CkCallback(CkReductionTarget(Cell, over), thisProxy));
+    if (how == "over_rows") {
+      member_.mine = &make(Kind::device, 2 * asked.whole() * sizeof(double));
+      return contribute(member_.bytes(thisIndex), CkDeviceBuffer(member_.mine->at<double>()), CkReduction::concat,
+                        CkCallback(CkReductionTarget(Cell, overRows), thisProxy));
+    }
     if (how == "untargeted") return give(asked, CkCallback(CkIndex_Main::notTarget(0, CkDeviceBuffer()), mainProxy));
     if (how == "torn") {  // all of them together are a whole number of items, the first part is not
       const CkCallback to(CkReductionTarget(Main, onComplex), mainProxy);
@@ -328,7 +384,13 @@ class Cell : public CBase_Cell {
     if (how == "inserted") {
       if (!last) return give(asked, all);
       if (CkMyPe() != CkNumPes() - 1) CkAbort("the last one is to be on the last PE");
-      return mainProxy.insertBefore(asked);
+      return mainProxy.giveLast(asked, true);
+    }
+    if (how == "destroyed") {
+      if (last) return mainProxy.giveLast(asked, false);
+      give(asked, all);
+      if (thisIndex < 2) thisProxy[thisIndex].ckDestroy();
+      return;
     }
     if (!last) return give(asked, all);
     const std::size_t bytes = member_.bytes(thisIndex);
@@ -344,6 +406,12 @@ class Cell : public CBase_Cell {
   }
 };
 
+// Its second base lies at an offset: the member that an entry runs for cannot be told from its object in such a
+// program.
+class Left : public CBase_Left {};
+class Right : public CBase_Right {};
+class Both : public CBase_Both {};
+
 // Its order is that of the first number, then of the second.
 class Field : public CBase_Field {
   Member member_;
@@ -358,6 +426,38 @@ class Field : public CBase_Field {
   }
   void all(int& n, double*& x, CkDeviceBufferPost* post) { member_.take(number(), n, x, post); }
   void all(int n, double* x) { member_.check(n, x); }
+};
+
+// All of them have their memory in one piece.
+class OfMany : public CBase_OfMany {
+  static Memory& parts() {
+    static Memory& memory = make(Kind::device, many * sizeof(double));
+    return memory;
+  }
+  static Memory& wholes() {
+    static Memory& memory = make(Kind::device, std::size_t{many} * many * sizeof(double));
+    return memory;
+  }
+
+ public:
+  OfMany() {
+    if (thisIndex != 0) return;
+    std::vector<double> values(many);
+    for (int i = 0; i < many; ++i) values[static_cast<std::size_t>(i)] = value(i, 0);
+    parts().write(values);
+  }
+  explicit OfMany(CkMigrateMessage*) {}
+  void give() {
+    contribute(sizeof(double), CkDeviceBuffer(parts().at<double>() + thisIndex, parts().stream()), CkReduction::concat,
+               CkCallback(CkReductionTarget(OfMany, all), thisProxy));
+  }
+  void all(int&, double*& x, CkDeviceBufferPost*) { x = wholes().at<double>() + std::ptrdiff_t{many} * thisIndex; }
+  void all(int n, double* x) {
+    DEMAND(n == many);
+    const std::vector<double> got = wholes().read(x, many);
+    for (int i = 0; i < many; ++i) DEMAND(got[static_cast<std::size_t>(i)] == value(i, 0));
+    mainProxy.one();
+  }
 };
 
 class Branch : public CBase_Branch {

@@ -241,8 +241,8 @@ class Main : public CBase_Main {
       thisProxy.run();
     else if (wrong == "steps" || wrong == "one_piece")
       thisProxy.steps(wrong == "steps" ? 4 : 3);
-    else if (wrong == "scarce")
-      thisProxy.scarce();
+    else if (wrong == "scarce" || wrong == "scarce_both")
+      thisProxy.scarce(wrong == "scarce_both");
     else
       cells[0].wrong(wrong);
   }
@@ -296,14 +296,16 @@ class Main : public CBase_Main {
     CkExit();
   }
 
-  // Where there is memory for one array that is packed and for one that is not unpacked yet.
-  void scarce() {
+  // Where there is memory for one array, packed or not unpacked yet; with `both` each of two PEs has one of these, and
+  // neither reads the other's from where it is.
+  void scarce(bool both) {
     for (int k = 0; k < 2; ++k) cells[k * (cell_count - 1)].prepare(1);
     CkWaitQD();
     for (int k = 0; k < 2; ++k) cells[k * (cell_count - 1)].beScarce();
     CkWaitQD();
     cells[0].sendStep(1, cell_count - 1);
-    wait(2 * arrays_of_step);
+    if (both) cells[cell_count - 1].sendStep(1, 0);
+    wait((both ? 4 : 2) * arrays_of_step);
     CkPrintf("all have come, one after the other\n");
     CkExit();
   }
