@@ -359,7 +359,7 @@ void VerbsTransport::note_look() {
 
 /// `all`: until there is nothing more, for the sake of a link that ends.
 void VerbsTransport::look_at_completions(bool all) {
-  note_look();
+  if (!early_.empty()) note_look();
   const std::vector<ibv_wc> early = std::exchange(early_, {});
   for (const ibv_wc& completion : early) take_completion(completion);
   std::array<ibv_wc, kLook> room;

@@ -146,8 +146,7 @@ void NodeGroups::deliver(PeObjects& objects, Delivery& call) {
     if (call.exclusive) {
       // One runs on another PE of the process, or on this one in a scheduler that the entry runs; or one that came
       // before is queued.
-      const bool is_next = r->next && r->next == call.message.envelope();
-      if (r->exclusive || (r->next && !is_next)) {
+      if (r->exclusive || (r->next && r->next != call.message.envelope())) {
         r->blocked.push_back(keep(objects.pe, call));
         return;
       }

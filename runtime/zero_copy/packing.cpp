@@ -1,7 +1,6 @@
 #include "runtime/zero_copy/packing.h"
 
-#include <algorithm>
-#include <list>
+#include <deque>
 #include <map>
 #include <optional>
 #include <utility>
@@ -17,20 +16,19 @@ namespace periapt::zero_copy {
 
 /// Those of a PE, and its memory for what is made on the way.
 struct Packers {
-  using OfGpu = std::pair<gpu::Driver*, int>;
   struct Waiting {
     Packing* packing;
     std::function<void(const Status&)> then;
-    bool is_on(gpu::OnGpu gpu) const {
-      return packing->packer->where().driver == gpu.driver && packing->packer->where().gpu == gpu.gpu;
-    }
+  };
+  struct OfGpu {
+    std::unique_ptr<gpu::Packer> packer;
+    std::size_t out = 0;          // rooms there that were taken and will be given back
+    std::deque<Waiting> waiting;  // for those
+    bool serves = false;
   };
   gpu::Rooms rooms;  // lists of the packers lie there
-  std::map<OfGpu, std::unique_ptr<gpu::Packer>> of_gpus;
-  std::map<OfGpu, std::size_t> out;   // rooms on that GPU that were taken and will be given back
-  std::list<Waiting> waiting;         // for those
-  std::vector<gpu::OnGpu> came_back;  // ... of which some were given back
-  bool serves = false;
+  std::map<std::pair<gpu::Driver*, int>, OfGpu> of_gpus;
+  OfGpu& of(gpu::OnGpu where) { return of_gpus[{where.driver, where.gpu}]; }
 };
 
 namespace {
@@ -45,7 +43,7 @@ Status find_packer(Pe& pe, Packing& packing) {
   if (packing.packer) return {};
   const std::optional<gpu::OnGpu> where = gpu::gpu_of(packing.scattered.at);
   if (!where) return gpu::unknown_memory(packing.scattered.at);
-  std::unique_ptr<gpu::Packer>& packer = packers_of(pe).of_gpus[{where->driver, where->gpu}];
+  std::unique_ptr<gpu::Packer>& packer = packers_of(pe).of(*where).packer;
   if (!packer) {
     Result<std::unique_ptr<gpu::Packer>> made = gpu::Packer::make(*where->driver, where->gpu, packers_of(pe).rooms);
     if (!made) return made.status();
@@ -76,76 +74,59 @@ Status move_by_processor(gpu::Packer::Way way, const Packing& packing, std::byte
 Result<gpu::Room> take_room(Pe& pe, gpu::OnGpu where, gpu::Kind kind, std::uint64_t bytes) {
   Packers& packers = packers_of(pe);
   Result<gpu::Room> room = packers.rooms.take(where, kind, bytes);
-  const auto packer = packers.of_gpus.find({where.driver, where.gpu});
-  if (!room && kind == gpu::Kind::device && packer != packers.of_gpus.end()) {
-    packer->second->drop_lists();
+  if (kind != gpu::Kind::device) return room;
+  Packers::OfGpu& there = packers.of(where);
+  if (!room && there.packer) {
+    there.packer->drop_lists();
     room = packers.rooms.take(where, kind, bytes);
   }
-  if (room && kind == gpu::Kind::device) ++packers.out[{where.driver, where.gpu}];
+  if (room) ++there.out;
   return room;
 }
 
 namespace {
 
-// The first one that waits for a room of that GPU. False: there is none, or no memory for it.
-bool serve_one(Pe& pe, gpu::OnGpu where) {
-  Packers& packers = packers_of(pe);
-  const auto next = std::find_if(packers.waiting.begin(), packers.waiting.end(),
-                                 [where](const Packers::Waiting& one) { return one.is_on(where); });
-  if (next == packers.waiting.end()) return false;
-  Result<gpu::Room> room = take_room(pe, where, gpu::Kind::device, next->packing->layout->bytes);
-  if (!room && packers.out[{where.driver, where.gpu}] != 0) return false;
-  const Packers::Waiting served = std::move(*next);
-  packers.waiting.erase(next);
-  pe.end_pending();
-  if (room) served.packing->room = *room;
-  served.then(room.status());
-  return true;
+// For its elements in one piece.
+Status take_into(Pe& pe, Packing& packing, gpu::Kind kind) {
+  const gpu::OnGpu where = kind == gpu::Kind::host ? gpu::OnGpu() : packing.packer->where();
+  Result<gpu::Room> room = take_room(pe, where, kind, packing.layout->bytes);
+  if (room) packing.room = *room;
+  return room.status();
 }
 
-// What is served may give a room back itself.
-void serve(Pe& pe, gpu::OnGpu where) {
-  Packers& packers = packers_of(pe);
-  packers.came_back.push_back(where);
-  if (std::exchange(packers.serves, true)) return;
-  while (!packers.came_back.empty()) {
-    const gpu::OnGpu gpu = packers.came_back.back();
-    packers.came_back.pop_back();
-    while (serve_one(pe, gpu)) {
-    }
+// Those that wait, in their order, as far as there is memory now. What is served may give a room back itself.
+void serve(Pe& pe, Packers::OfGpu& there) {
+  if (std::exchange(there.serves, true)) return;
+  while (!there.waiting.empty()) {
+    const Status taken = take_into(pe, *there.waiting.front().packing, gpu::Kind::device);
+    if (!taken && there.out != 0) break;
+    const std::function<void(const Status&)> then = std::move(there.waiting.front().then);
+    there.waiting.pop_front();
+    pe.end_pending();
+    then(taken);
   }
-  packers.serves = false;
+  there.serves = false;
 }
 
 }  // namespace
 
 void with_room(Pe& pe, Packing& packing, std::function<void(const Status&)> then) {
-  const bool of_host = packing.scattered.kind == ucx::MemoryKind::host;
-  if (!of_host)
-    if (const Status found = find_packer(pe, packing); !found) return then(found);
-  Packers& packers = packers_of(pe);
-  const gpu::OnGpu where = of_host ? gpu::OnGpu() : packing.packer->where();
-  const bool is_served = !of_host && std::any_of(packers.waiting.begin(), packers.waiting.end(),
-                                                 [where](const auto& one) { return one.is_on(where); });
-  if (!is_served) {
-    Result<gpu::Room> room = take_room(pe, where, of_host ? gpu::Kind::host : gpu::Kind::device, packing.layout->bytes);
-    if (room) packing.room = *room;
-    if (room || of_host || packers.out[{where.driver, where.gpu}] == 0) return then(room.status());
+  if (packing.scattered.kind == ucx::MemoryKind::host) return then(take_into(pe, packing, gpu::Kind::host));
+  if (const Status found = find_packer(pe, packing); !found) return then(found);
+  Packers::OfGpu& there = packers_of(pe).of(packing.packer->where());
+  if (there.waiting.empty()) {
+    const Status taken = take_into(pe, packing, gpu::Kind::device);
+    if (taken || there.out == 0) return then(taken);
   }
   pe.begin_pending();
-  packers.waiting.push_back({&packing, std::move(then)});
+  there.waiting.push_back({&packing, std::move(then)});
 }
 
 Status take_room_to_unpack(Pe& pe, Packing& packing) {
-  const bool of_host = packing.scattered.kind == ucx::MemoryKind::host;
-  if (!of_host)
-    if (Status found = find_packer(pe, packing); !found) return found;
-  const gpu::OnGpu where = of_host ? gpu::OnGpu() : packing.packer->where();
-  const std::uint64_t bytes = packing.layout->bytes;
-  Result<gpu::Room> room = take_room(pe, where, of_host ? gpu::Kind::host : gpu::Kind::device, bytes);
-  if (!room && !of_host) room = take_room(pe, where, gpu::Kind::pinned, bytes);
-  if (room) packing.room = *room;
-  return room.status();
+  if (packing.scattered.kind == ucx::MemoryKind::host) return take_into(pe, packing, gpu::Kind::host);
+  if (Status found = find_packer(pe, packing); !found) return found;
+  if (Status taken = take_into(pe, packing, gpu::Kind::device); taken) return taken;
+  return take_into(pe, packing, gpu::Kind::pinned);
 }
 
 void give_room(Pe& pe, const gpu::Room& room) {
@@ -153,18 +134,19 @@ void give_room(Pe& pe, const gpu::Room& room) {
   Packers& packers = packers_of(pe);
   packers.rooms.give(room);
   if (room.kind != gpu::Kind::device) return;
-  --packers.out[{room.where.driver, room.where.gpu}];
-  serve(pe, room.where);
+  Packers::OfGpu& there = packers.of(room.where);
+  --there.out;
+  serve(pe, there);
 }
 
 std::string describe_waiting_for_room(const Pe& pe) {
   std::string text;
   if (!pe.objects->packers) return text;
-  for (const Packers::Waiting& one : pe.objects->packers->waiting)
-    text += "an array in strided memory on PE " + std::to_string(pe.index) + " waits for " +
-            std::to_string(one.packing->layout->bytes) + " bytes on GPU " +
-            std::to_string(one.packing->packer->where().gpu) +
-            ", which has no memory left; what others have there is " + "given back when their receivers have read it\n";
+  for (const auto& [gpu, there] : pe.objects->packers->of_gpus)
+    for (const Packers::Waiting& one : there.waiting)
+      text += "an array in strided memory on PE " + std::to_string(pe.index) + " waits for " +
+              std::to_string(one.packing->layout->bytes) + " bytes on GPU " + std::to_string(gpu.second) +
+              ", which has no memory left; what others have there is given back when their receivers have read it\n";
   return text;
 }
 

@@ -6,6 +6,12 @@
 #include "in_order.decl.h"
 #include "pup_stl.h"
 
+static void be_busy(double seconds) {
+  const double until = CkWallTimer() + seconds;
+  while (CkWallTimer() < until) {
+  }
+}
+
 class Main : public CBase_Main {
   CProxy_Listener listeners_;
   CProxy_Book books_;
@@ -51,9 +57,7 @@ class Listener : public CBase_Listener {
   void begin(int round) {
     begun_ = round;
     note();
-    const double until = CkWallTimer() + 20e-6;
-    while (CkWallTimer() < until) {
-    }
+    be_busy(20e-6);
   }
   void fill(const std::vector<int>& values) {
     if (begun_ != values[0]) CkAbort("round %d is filled on PE %d, where %d has begun", values[0], CkMyPe(), begun_);
@@ -87,9 +91,7 @@ class Book : public CBase_Book {
     if (number != noted_[caller] + 1)
       CkAbort("call %d of PE %d comes behind its call %d", number, caller, noted_[caller]);
     noted_[caller] = number;
-    const double until = CkWallTimer() + 2e-6;
-    while (CkWallTimer() < until) {
-    }
+    be_busy(2e-6);
   }
   void check(int round) {
     if (filled_ != round) CkAbort("round %d is checked on node %d, where %d is filled", round, CkMyNode(), filled_);
