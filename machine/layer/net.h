@@ -6,12 +6,12 @@
 // them. A PE drives its own worker, which is the far side of its Port, and now and then another one whose PEs may be
 // busy.
 //
-// A message travels as a tagged message whose tag says for which PE it is, and its number among those from that worker
-// to this one. Here each worker has one persistent receive, which takes each message into a block of its size from the
-// heap of the PE that drives; a line is looked at where it lies, and copied. They are delivered in the order of the
-// numbers: the runtime counts on the order of messages between two PEs, but a large one may come after those that were
-// sent behind it. What is for the PE that drives it gets at once; what is for another one waits in that one's delivery
-// queue.
+// A message has a tag that says for which PE it is, and its number among those from that worker to this one. A line
+// goes as a short active message, and is copied from where it lies; or, if it could not go at once, in a block. A block
+// goes as a tagged message, and each worker has one persistent receive, which takes it into a block of its size from
+// the heap of the PE that drives. All are delivered in the order of the numbers: the runtime counts on the order of
+// messages between two PEs, but a large one may come after those that were sent behind it. What is for the PE that
+// drives it gets at once; what is for another one waits in that one's delivery queue.
 #pragma once
 
 #include <cstddef>

@@ -37,8 +37,7 @@ NetWorker::NetWorker(const NetConfig& config, NetPeers& peers, int index, int co
       pes_(config.own().pes),
       sleepers_(sleepers),
       workers_of_(static_cast<std::size_t>(peers.processes())),
-      peer_endpoints_(static_cast<std::size_t>(peers.processes())),
-      sequences_(static_cast<std::size_t>(peers.processes())) {
+      peers_by_index_(static_cast<std::size_t>(peers.processes())) {
   for (int pe = index; pe < pes_; pe += count) queues_.push_back(std::make_unique<DeliveryQueue>());
 }
 
@@ -63,12 +62,12 @@ Status NetWorker::start(ucx::Context& context) {
   receive.context = this;
   receive.allocate = [](void* self, std::uint64_t size) { return static_cast<NetWorker*>(self)->in_heap(size); };
   receive.arrived = [](void* self, ucx::Buffer message, const ucx::Received& received) {
-    static_cast<NetWorker*>(self)->on_arrived(std::move(message), received);
-  };
-  receive.look = [](void* self, std::span<const std::byte> message, const ucx::Received& received) {
-    return static_cast<NetWorker*>(self)->look(message, received);
+    static_cast<NetWorker*>(self)->on_block(std::move(message), received);
   };
   engine_->post_persistent(receive);
+  engine_->on_active_short({this, [](void* self, ucx::PeerId from, std::uint64_t tag, std::span<const std::byte> line) {
+                              static_cast<NetWorker*>(self)->on_line(from, tag, line);
+                            }});
   engine_->on_peer_lost([this](ucx::PeerId peer, const std::string& reason) { peers_.lost(peer, reason); });
   engine_->on_peer_disconnected([this](ucx::PeerId peer, const std::string&) { peers_.disconnected(peer); });
   return {};
@@ -82,23 +81,28 @@ int NetWorker::workers_of(int process) {
   return known;
 }
 
+PERIAPT_INLINE std::uint32_t number_of(ucx::Tag tag) { return static_cast<std::uint32_t>(tag >> kNumberShift); }
 PERIAPT_INLINE int NetWorker::pe_of(ucx::Tag tag) const { return static_cast<int>(tag & kPeMask) - origin_; }
 
-NetWorker::PeerEndpoint& NetWorker::peer_of(int pe) {
+PERIAPT_INLINE NetWorker::Peer& NetWorker::peer_at(int index) {
+  const auto at = static_cast<std::size_t>(index);
+  if (PERIAPT_UNLIKELY(at >= peers_by_index_.size())) peers_by_index_.resize(at + 1);
+  return peers_by_index_[at];
+}
+
+NetWorker::Peer& NetWorker::peer_of(int pe) {
   const bootstrap::HostLayout& layout = config_.job->layout;
   pe += origin_;
   const int process = layout.process_of[static_cast<std::size_t>(pe)];
   const int rank = pe - layout.processes[static_cast<std::size_t>(process)].first_pe;
   const int workers = workers_of(process);
   const int worker = workers == 1 ? 0 : rank % workers;
-  const auto index = static_cast<std::size_t>(peers_.index_of(process, worker));
-  if (PERIAPT_UNLIKELY(index >= peer_endpoints_.size())) peer_endpoints_.resize(index + 1);
-  PeerEndpoint& peer = peer_endpoints_[index];
+  Peer& peer = peer_at(peers_.index_of(process, worker));
   if (PERIAPT_UNLIKELY(peer.endpoint == nullptr)) connect(peer, process, worker);
   return peer;
 }
 
-void NetWorker::connect(PeerEndpoint& peer, int process, int worker) {
+void NetWorker::connect(Peer& peer, int process, int worker) {
   // It may have sent to us before; then this is the endpoint of that connection.
   Result<ucx::Endpoint*> connected = engine_->connect(peers_.addresses_of(process)[static_cast<std::size_t>(worker)]);
   if (!connected) peers_.refuse_to_connect(process, connected.message());
@@ -160,7 +164,7 @@ void NetWorker::drain() {
 // Messages wait for credit, or for room. A PE that sends many of them in one entry method takes what others have given
 // back meanwhile, so that not all of them have to wait in a queue until it ends. What comes for itself waits in its
 // delivery queue.
-PERIAPT_INLINE void NetWorker::look_after(const PeerEndpoint& peer) {
+PERIAPT_INLINE void NetWorker::look_after(const Peer& peer) {
   if (PERIAPT_UNLIKELY(++sent_ % kLookAfter == 0) && peer.endpoint->waiting_messages() != 0) engine_->progress();
 }
 
@@ -168,8 +172,8 @@ void NetWorker::send_line(host::Port& from, int to, const void* line, std::size_
   const std::span<const std::byte> wire(static_cast<const std::byte*>(line), bytes);
   const ucx::Tag tag = kLine | to_pe(to);
   if (PERIAPT_UNLIKELY(!try_lock(from))) return leave(from, {to, tag, copy_of(from, wire), bytes});
-  PeerEndpoint& peer = peer_of(to);
-  if (PERIAPT_LIKELY(peer.endpoint->tag_send_now(wire, ucx::Tag{peer.next} << kNumberShift | tag))) {
+  Peer& peer = peer_of(to);
+  if (PERIAPT_LIKELY(peer.endpoint->active_send_short(ucx::Tag{peer.next} << kNumberShift | tag, wire))) {
     ++peer.next;
   } else {
     put(peer, {to, tag, copy_of(from, wire), bytes});
@@ -182,13 +186,13 @@ void NetWorker::send(host::Port& from, int to, std::uint64_t meta, void* block) 
   const ucx::Tag tag = (meta & kMetaMask) << kMetaShift | to_pe(to);
   const PendingSend pending{to, tag, block, config_.format->block_bytes(block)};
   if (PERIAPT_UNLIKELY(!try_lock(from))) return leave(from, pending);
-  PeerEndpoint& peer = peer_of(to);
+  Peer& peer = peer_of(to);
   put(peer, pending);
   look_after(peer);
   unlock(from);
 }
 
-void NetWorker::put(PeerEndpoint& peer, const PendingSend& pending) {
+void NetWorker::put(Peer& peer, const PendingSend& pending) {
   ucx::Buffer block(static_cast<std::byte*>(pending.block), pending.bytes, release, this);
   const ucx::Tag number = peer.next++;
   peer.endpoint->tag_send_owned(std::move(block), number << kNumberShift | pending.tag);
@@ -265,19 +269,24 @@ const char* NetWorker::wrong_with_block(std::span<const std::byte> wire, ucx::Ta
   return format.wrong_block == nullptr ? nullptr : format.wrong_block(tag >> kMetaShift & kMetaMask, wire.data());
 }
 
-PERIAPT_INLINE const char* NetWorker::wrong_with(const ucx::Buffer& message, const ucx::Received& received) const {
-  if (received.outcome != ucx::Outcome::ok) return ucx::describe(received.outcome);
-  if (NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax)
-    return "no worker has that number";
-  if (!is_ours(pe_of(received.tag))) return "it is for a PE that is not here";
-  return (received.tag & kLine) != 0 ? wrong_with_line(message.bytes())
-                                     : wrong_with_block(message.bytes(), received.tag);
+PERIAPT_INLINE const char* NetWorker::wrong_with(std::span<const std::byte> wire, ucx::PeerId from,
+                                                 ucx::Tag tag) const {
+  if (NetPeers::index_of(from) >= peers_.processes() * NetPeers::kWorkersMax) return "no worker has that number";
+  if (!is_ours(pe_of(tag))) return "it is for a PE that is not here";
+  return (tag & kLine) != 0 ? wrong_with_line(wire) : wrong_with_block(wire, tag);
 }
 
-NetWorker::Sequence& NetWorker::sequence_of(ucx::PeerId from) {
-  const auto index = static_cast<std::size_t>(NetPeers::index_of(from));
-  if (PERIAPT_UNLIKELY(index >= sequences_.size())) sequences_.resize(index + 1);
-  return sequences_[index];
+PERIAPT_COLD void NetWorker::refuse(std::span<const std::byte> wire, ucx::PeerId from, ucx::Tag tag,
+                                    const char* wrong) const {
+  fatal("a message of " + std::to_string(wire.size()) + " bytes from process " +
+            std::to_string(peers_.process_of(from)) + " makes no sense: " + wrong + " (tag " + std::to_string(tag) +
+            ")",
+        "network", "the processes run different builds of the program", "install the same program on every host");
+}
+
+PERIAPT_INLINE void NetWorker::check(std::span<const std::byte> wire, ucx::PeerId from, ucx::Tag tag) const {
+  if (const char* const wrong = wrong_with(wire, from, tag); PERIAPT_UNLIKELY(wrong != nullptr))
+    refuse(wire, from, tag, wrong);
 }
 
 NetWorker::Line NetWorker::line_of(std::span<const std::byte> wire) {
@@ -302,48 +311,47 @@ PERIAPT_INLINE void NetWorker::deliver(int pe, const Line& line) {
   if (!is_driver) driver_->wake(pe);
 }
 
-// A line that comes in its turn needs no block: from the transport's memory it goes to its PE. All else, and what makes
-// no sense, goes to on_arrived().
-bool NetWorker::look(std::span<const std::byte> message, const ucx::Received& received) {
-  if ((received.tag & kLine) == 0 || driver_ == nullptr) return false;
-  const int pe = pe_of(received.tag);
-  if (!is_ours(pe) || NetPeers::index_of(received.from) >= peers_.processes() * NetPeers::kWorkersMax) return false;
-  if (PERIAPT_UNLIKELY(wrong_with_line(message) != nullptr)) return false;
-  Sequence& sequence = sequence_of(received.from);
-  if (static_cast<std::uint32_t>(received.tag >> kNumberShift) != sequence.expected) return false;
-  ++sequence.expected;
-  deliver(pe, line_of(message));
-  if (PERIAPT_UNLIKELY(!sequence.early.empty())) deliver_early(sequence);
-  return true;
-}
-
-void NetWorker::on_arrived(ucx::Buffer message, const ucx::Received& received) {
+// A line that comes in its turn needs no block: from the transport's memory it goes to its PE.
+void NetWorker::on_line(ucx::PeerId from, ucx::Tag tag, std::span<const std::byte> wire) {
   if (PERIAPT_UNLIKELY(driver_ == nullptr)) return;
-  if (const char* wrong = wrong_with(message, received); PERIAPT_UNLIKELY(wrong != nullptr)) {
-    fatal("a message of " + std::to_string(message.size()) + " bytes from process " +
-              std::to_string(peers_.process_of(received.from)) + " makes no sense: " + wrong + " (tag " +
-              std::to_string(received.tag) + ")",
-          "network", "the processes run different builds of the program", "install the same program on every host");
-  }
-  Sequence& sequence = sequence_of(received.from);
-  const auto number = static_cast<std::uint32_t>(received.tag >> kNumberShift);
-  const std::size_t bytes = message.size();
-  if (PERIAPT_UNLIKELY(number != sequence.expected)) {
-    sequence.early.emplace(number, Early{received.tag, message.detach(), bytes});
+  tag |= kLine;
+  check(wire, from, tag);
+  Peer& peer = peer_at(NetPeers::index_of(from));
+  if (PERIAPT_UNLIKELY(number_of(tag) != peer.expected)) {
+    peer.early.emplace(number_of(tag), Early{tag, copy_of(*driver_, wire), wire.size()});
     return;
   }
-  deliver({received.tag, message.detach(), bytes});
-  ++sequence.expected;
-  if (PERIAPT_UNLIKELY(!sequence.early.empty())) deliver_early(sequence);
+  ++peer.expected;
+  deliver(pe_of(tag), line_of(wire));
+  if (PERIAPT_UNLIKELY(!peer.early.empty())) deliver_early(peer);
 }
 
-void NetWorker::deliver_early(Sequence& sequence) {
-  while (!sequence.early.empty()) {
-    auto next = sequence.early.find(sequence.expected);
-    if (next == sequence.early.end()) return;
+// A block, or a line that could not go at once.
+void NetWorker::on_block(ucx::Buffer message, const ucx::Received& received) {
+  if (PERIAPT_UNLIKELY(driver_ == nullptr)) return;
+  const ucx::Tag tag = received.tag;
+  if (PERIAPT_UNLIKELY(received.outcome != ucx::Outcome::ok))
+    refuse(message.bytes(), received.from, tag, ucx::describe(received.outcome));
+  check(message.bytes(), received.from, tag);
+  Peer& peer = peer_at(NetPeers::index_of(received.from));
+  const std::size_t bytes = message.size();
+  const Early block{tag, message.detach(), bytes};
+  if (PERIAPT_UNLIKELY(number_of(tag) != peer.expected)) {
+    peer.early.emplace(number_of(tag), block);
+    return;
+  }
+  ++peer.expected;
+  deliver(block);
+  if (PERIAPT_UNLIKELY(!peer.early.empty())) deliver_early(peer);
+}
+
+void NetWorker::deliver_early(Peer& peer) {
+  while (!peer.early.empty()) {
+    auto next = peer.early.find(peer.expected);
+    if (next == peer.early.end()) return;
     deliver(next->second);
-    sequence.early.erase(next);
-    ++sequence.expected;
+    peer.early.erase(next);
+    ++peer.expected;
   }
 }
 

@@ -106,19 +106,17 @@ class NetWorker final : public host::FarSide {
     host::Deliver deliver = nullptr;
     void* context = nullptr;
   };
-  /// To one worker of another process.
-  struct PeerEndpoint {
-    ucx::Endpoint* endpoint = nullptr;  // null before the first message
-    std::uint32_t next = 0;             // the number of the next message
-  };
-  /// Messages from one worker of another process, in the order of their numbers.
+  /// A message that has come: a block, or a copy of a line in one.
   struct Early {
     ucx::Tag tag;
     void* block;
     std::size_t bytes;
   };
-  struct Sequence {
-    std::uint32_t expected = 0;
+  /// One worker of another process. Its messages are taken in the order of their numbers.
+  struct Peer {
+    ucx::Endpoint* endpoint = nullptr;     // null before the first message to it
+    std::uint32_t next = 0;                // the number of the next message to it
+    std::uint32_t expected = 0;            // the number of the next one from it
     std::map<std::uint32_t, Early> early;  // by number; those behind a gap
   };
 
@@ -145,10 +143,11 @@ class NetWorker final : public host::FarSide {
   int workers_of(int process);
   ucx::Tag to_pe(int pe) const { return static_cast<ucx::Tag>(pe + origin_); }
   int pe_of(ucx::Tag tag) const;
-  PeerEndpoint& peer_of(int pe);
-  void connect(PeerEndpoint& peer, int process, int worker);
-  void put(PeerEndpoint& peer, const PendingSend& pending);
-  void look_after(const PeerEndpoint& peer);
+  Peer& peer_at(int index);
+  Peer& peer_of(int pe);
+  void connect(Peer& peer, int process, int worker);
+  void put(Peer& peer, const PendingSend& pending);
+  void look_after(const Peer& peer);
   static void* copy_of(host::Port& from, std::span<const std::byte> line);
   static Line line_of(std::span<const std::byte> wire);
   void begin(NetAccess access);
@@ -156,15 +155,16 @@ class NetWorker final : public host::FarSide {
   void end_with(int process);
   NetWorker* another();
   void close_endpoints();
-  const char* wrong_with(const ucx::Buffer& message, const ucx::Received& received) const;
+  [[noreturn]] void refuse(std::span<const std::byte> wire, ucx::PeerId from, ucx::Tag tag, const char* wrong) const;
+  void check(std::span<const std::byte> wire, ucx::PeerId from, ucx::Tag tag) const;
+  const char* wrong_with(std::span<const std::byte> wire, ucx::PeerId from, ucx::Tag tag) const;
   const char* wrong_with_line(std::span<const std::byte> wire) const;
   const char* wrong_with_block(std::span<const std::byte> wire, ucx::Tag tag) const;
-  void on_arrived(ucx::Buffer message, const ucx::Received& received);
-  bool look(std::span<const std::byte> message, const ucx::Received& received);
-  Sequence& sequence_of(ucx::PeerId from);
+  void on_block(ucx::Buffer message, const ucx::Received& received);
+  void on_line(ucx::PeerId from, ucx::Tag tag, std::span<const std::byte> wire);
   void deliver(int pe, const Line& line);
   void deliver(const Early& message);
-  void deliver_early(Sequence& sequence);
+  void deliver_early(Peer& peer);
   ucx::Buffer in_heap(std::uint64_t size);
   static void release(void* self, void* block);
 
@@ -192,8 +192,7 @@ class NetWorker final : public host::FarSide {
   std::size_t other_ = 0;                                       // the worker that one of them drove last beside it
   std::span<const std::unique_ptr<NetWorker>> all_;             // workers of the process
   std::vector<int> workers_of_;                                 // by process; 0: not known yet
-  std::vector<PeerEndpoint> peer_endpoints_;                    // by NetPeers::index_of()
-  std::vector<Sequence> sequences_;                             // the same
+  std::vector<Peer> peers_by_index_;                            // by NetPeers::index_of()
   std::unordered_map<std::uint64_t, ucx::MemoryPtr> memories_;  // by id
 
   std::mutex outbox_mutex_;

@@ -51,11 +51,11 @@ class EndpointImpl final : public Endpoint {
   RequestPtr tag_send(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) override;
   RequestPtr tag_send_from(MemoryKind kind, std::span<const std::byte> bytes, Tag tag, SendDone done, void* context,
                            bool sync) override;
-  bool tag_send_now(std::span<const std::byte> bytes, Tag tag) override;
   void tag_send_owned(Buffer bytes, Tag tag) override;
   RequestPtr tag_send_sync(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) override;
   RequestPtr active_send(std::uint16_t id, std::span<const std::byte> header, std::span<const std::byte> payload,
                          SendDone done, void* context) override;
+  bool active_send_short(std::uint64_t header, std::span<const std::byte> payload) override;
   Result<RkeyPtr> unpack(std::span<const std::byte> packed_key) override;
   RequestPtr put(std::span<const std::byte> local, std::uint64_t remote, const RkeyPtr& key, SendDone done,
                  void* context, MemoryKind kind) override;

@@ -1,7 +1,8 @@
 // The engine's header in front of each message, as it goes over the wire: 40 bytes, little-endian, one layout for all
-// kinds. What a field means for a kind is said at the kind. Of an eager message without an answer, only the first 16
-// bytes travel: its size is that of what arrives, and the rest would be zero. Everything here comes from outside when
-// it is read: nothing may be used before it was checked (receive.cpp does that for each kind).
+// kinds. What a field means for a kind is said at the kind. Of an eager message without an answer, and of a short
+// active one, only the first 16 bytes travel: its size is that of what arrives, and the rest would be zero. Everything
+// here comes from outside when it is read: nothing may be used before it was checked (receive.cpp does that for each
+// kind).
 #pragma once
 
 #include <bit>
@@ -18,7 +19,7 @@
 namespace periapt::ucx {
 
 /// Changes whenever a header or the order of a protocol changes: workers of different versions refuse each other.
-inline constexpr std::uint8_t kWireVersion = 3;
+inline constexpr std::uint8_t kWireVersion = 4;
 
 /// "them" is the receiver of the message, "us" its sender.
 enum class Kind : std::uint8_t {
@@ -27,6 +28,7 @@ enum class Kind : std::uint8_t {
   announce,  ///< tag, size; id: our operation; offset: our address; code: kOnDevice; payload: keys to it (may be none)
   active,    ///< code: handler; tag: bytes of user's header, in UserHeader, or, too long, before the payload
   active_announce,  ///< as announce; code: handler; tag: bytes of user's header, which the payload begins with
+  active_short,     ///< tag: the user's header, whole
   // Answers and data, for which an operation waits: not held back by credit.
   clear,          ///< id: their operation; tag: ours; offset: our address; size: of a data message at most, 0: any;
                   ///< payload: keys to the address (may be none): send now
@@ -99,17 +101,19 @@ inline std::int64_t charge_of(const MessageHeader& header, std::size_t payload) 
   return kMessageOverhead + (handed_over ? 0 : static_cast<std::int64_t>(payload));
 }
 
-/// The header of an eager message without an answer: the first bytes of a MessageHeader, in two words.
+/// The header of an eager message without an answer, or of a short active one: the first bytes of a MessageHeader, in
+/// two words.
 struct ShortHeader {
-  static constexpr std::uint64_t kStart = kWireVersion | static_cast<std::uint64_t>(Kind::eager) << 8;
+  static constexpr std::uint32_t start(Kind kind) { return kWireVersion | static_cast<std::uint32_t>(kind) << 8; }
 
-  std::uint64_t word = kStart;  ///< version, kind, code (16 bits), credit (32 bits)
+  std::uint64_t word = 0;  ///< version, kind, code (16 bits), credit (32 bits)
   std::uint64_t tag = 0;
 
   ShortHeader() = default;
-  ShortHeader(std::uint32_t credit, std::uint64_t tag) : word(kStart | std::uint64_t{credit} << 32), tag(tag) {}
-  /// Is it what it says, and has no code?
-  bool plain() const { return static_cast<std::uint32_t>(word) == kStart; }
+  ShortHeader(Kind kind, std::uint32_t credit, std::uint64_t tag)
+      : word(start(kind) | std::uint64_t{credit} << 32), tag(tag) {}
+  /// Is it of that kind, of this version, and has no code?
+  bool is(Kind kind) const { return static_cast<std::uint32_t>(word) == start(kind); }
   std::uint32_t credit() const { return static_cast<std::uint32_t>(word >> 32); }
 };
 inline constexpr std::size_t kShortHeaderBytes = offsetof(MessageHeader, size);
@@ -121,7 +125,7 @@ inline Header bytes_of(const ShortHeader& header) {
 }
 /// As few bytes of it as say all.
 inline Header least_bytes_of(const MessageHeader& header) {
-  bool is_short = header.kind == Kind::eager && header.id == 0;
+  bool is_short = header.kind == Kind::active_short || (header.kind == Kind::eager && header.id == 0);
   return bytes_of(header).first(is_short ? kShortHeaderBytes : kHeaderBytes);
 }
 
@@ -135,7 +139,7 @@ inline const char* read_header(Header bytes, std::uint64_t payload, MessageHeade
   if (header.version != kWireVersion) return "a message of another version of the protocol";
   if (header.kind > kLastKind) return "a message of a kind that does not exist";
   if (bytes.size() == kHeaderBytes) return nullptr;
-  if (header.kind != Kind::eager) return "a message with half a header";
+  if (header.kind != Kind::eager && header.kind != Kind::active_short) return "a message with half a header";
   header.size = payload;
   return nullptr;
 }

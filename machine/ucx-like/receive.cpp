@@ -31,11 +31,16 @@ Rail& WorkerImpl::rail_of(Link& link) {
 
 bool WorkerImpl::arrived(Link& from, Header bytes, std::span<const std::byte> payload) {
   if (PERIAPT_LIKELY(bytes.size() == kShortHeaderBytes && from.user != nullptr)) {
+    EndpointImpl& peer = *static_cast<Rail*>(from.user)->endpoint;
+    ShortHeader header;
+    std::memcpy(&header, bytes.data(), sizeof(header));
+    if (header.is(Kind::active_short)) {
+      if (header.credit() != 0) peer.add_credit(header.credit());
+      receive_active_short(peer, header.tag, payload);
+      return true;
+    }
     if (PERIAPT_LIKELY(payload.size() <= kFewWords && payload.size() >= sizeof(std::uint64_t))) {
-      EndpointImpl& peer = *static_cast<Rail*>(from.user)->endpoint;
-      ShortHeader header;
-      std::memcpy(&header, bytes.data(), sizeof(header));
-      if (PERIAPT_LIKELY(header.plain() && peer.receives_quietly(header.credit(), payload.size()))) {
+      if (PERIAPT_LIKELY(header.is(Kind::eager) && peer.receives_quietly(header.credit(), payload.size()))) {
         if (auto* receive = static_cast<Operation*>(matching.posted.take_exact(header.tag));
             PERIAPT_LIKELY(receive != nullptr)) {
           arrived_word(*receive, peer, header, payload);
@@ -73,7 +78,7 @@ PERIAPT_NOINLINE bool WorkerImpl::arrived_eager(Link& link, Header bytes, std::s
   EndpointImpl& from = *static_cast<Rail*>(link.user)->endpoint;
   ShortHeader header;
   std::memcpy(&header, bytes.data(), sizeof(header));
-  if (PERIAPT_UNLIKELY(!header.plain())) return arrived_other(link, bytes, payload);
+  if (PERIAPT_UNLIKELY(!header.is(Kind::eager))) return arrived_other(link, bytes, payload);
   const auto settle_credit = [&] {
     if (header.credit() != 0) from.add_credit(header.credit());
     count_received(payload.size());
@@ -97,15 +102,20 @@ PERIAPT_NOINLINE bool WorkerImpl::arrived_eager(Link& link, Header bytes, std::s
   }
   const PersistentReceive* persistent = matching.serve_again ? nullptr : matching.persistent.find(header.tag);
   if (persistent == nullptr) return arrived_other(link, bytes, payload);
-  Buffer message;
-  if (persistent->look == nullptr || !persistent->look(persistent->context, payload, received)) {
-    message = persistent->allocate(persistent->context, payload.size());
-    if (PERIAPT_UNLIKELY(!message)) return arrived_other(link, bytes, payload);
-    copy(message.data(), payload);
-  }
+  Buffer message = persistent->allocate(persistent->context, payload.size());
+  if (PERIAPT_UNLIKELY(!message)) return arrived_other(link, bytes, payload);
+  copy(message.data(), payload);
   settle_credit();
-  if (message) persistent->arrived(persistent->context, std::move(message), received);
+  persistent->arrived(persistent->context, std::move(message), received);
   return true;
+}
+
+void WorkerImpl::receive_active_short(EndpointImpl& from, std::uint64_t header, std::span<const std::byte> payload) {
+  count_received(payload.size());
+  from.consume_credit(kMessageOverhead + static_cast<std::int64_t>(payload.size()));
+  const ActiveShortHandler& handler = active.of_short;
+  if (PERIAPT_LIKELY(handler.handler != nullptr)) return handler.handler(handler.context, from.peer_, header, payload);
+  ++counters_.dropped;
 }
 
 // Apart, so that the way of most messages saves few registers; the same is done to what else is rare on it. False: the

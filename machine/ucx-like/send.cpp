@@ -23,7 +23,7 @@ PERIAPT_INLINE bool EndpointImpl::send_fast(std::span<const std::byte> payload, 
 }
 
 PERIAPT_INLINE auto tagged(Tag tag) {
-  return [tag](std::uint32_t credit) { return ShortHeader(credit, tag); };
+  return [tag](std::uint32_t credit) { return ShortHeader(Kind::eager, credit, tag); };
 }
 
 RequestPtr EndpointImpl::tag_send(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) {
@@ -39,8 +39,6 @@ RequestPtr EndpointImpl::tag_send_from(MemoryKind kind, std::span<const std::byt
   operation->awaits_answer = sync;
   return begin(operation);
 }
-
-bool EndpointImpl::tag_send_now(std::span<const std::byte> bytes, Tag tag) { return send_fast(bytes, tagged(tag)); }
 
 void EndpointImpl::tag_send_owned(Buffer bytes, Tag tag) {
   if (PERIAPT_LIKELY(send_fast(bytes.bytes(), tagged(tag)))) return;
@@ -67,6 +65,10 @@ RequestPtr EndpointImpl::active_send(std::uint16_t id, std::span<const std::byte
   operation->state().code = id;
   operation->state().extra.assign(header.begin(), header.end());
   return begin(operation);
+}
+
+bool EndpointImpl::active_send_short(std::uint64_t header, std::span<const std::byte> payload) {
+  return send_fast(payload, [header](std::uint32_t credit) { return ShortHeader(Kind::active_short, credit, header); });
 }
 
 Operation* EndpointImpl::begin_send(Doing doing, std::span<const std::byte> bytes, Tag tag, SendDone done,

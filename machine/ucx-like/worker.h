@@ -81,10 +81,6 @@ struct PersistentReceive {
   void* context = nullptr;
   Buffer (*allocate)(void* context, std::uint64_t size) = nullptr;
   void (*arrived)(void* context, Buffer message, const Received& received) = nullptr;
-  /// For messages that need no copy; may be null. It is asked first when a whole message has come with its header, and
-  /// sees it where it lies, as long as the call takes. True: it has done with it. False: the message goes the usual
-  /// way.
-  bool (*look)(void* context, std::span<const std::byte> message, const Received& received) = nullptr;
 };
 
 /// A message that arrived before its receive, taken out of the matching by probe(): only receive_probed() gets it.
@@ -107,6 +103,13 @@ struct ActiveHandler {
   void (*handler)(void* context, Endpoint& reply_to, std::span<const std::byte> header, Buffer payload) = nullptr;
   bool (*look)(void* context, Endpoint& reply_to, std::span<const std::byte> header,
                std::span<const std::byte> payload) = nullptr;
+};
+
+/// Short active messages: one handler for all, from progress(). It sees the payload where it lies, as long as the call
+/// takes.
+struct ActiveShortHandler {
+  void* context = nullptr;
+  void (*handler)(void* context, PeerId from, std::uint64_t header, std::span<const std::byte> payload) = nullptr;
 };
 
 /// Memory that peers may reach once they have its key.
@@ -135,8 +138,6 @@ class Endpoint {
   /// program's streams do with it has to be done (DeviceMemory::when_reached()). `sync`: as tag_send_sync().
   virtual RequestPtr tag_send_from(MemoryKind kind, std::span<const std::byte> bytes, Tag tag, SendDone done = nullptr,
                                    void* context = nullptr, bool sync = false) = 0;
-  /// Sends a message only if it goes at once, its bytes copied within the call. False: nothing was done.
-  virtual bool tag_send_now(std::span<const std::byte> bytes, Tag tag) = 0;
   /// The bytes are the engine's from now on.
   virtual void tag_send_owned(Buffer bytes, Tag tag) = 0;
   /// Ends when the receiver has matched it.
@@ -145,6 +146,9 @@ class Endpoint {
   virtual RequestPtr active_send(std::uint16_t id, std::span<const std::byte> header,
                                  std::span<const std::byte> payload, SendDone done = nullptr,
                                  void* context = nullptr) = 0;
+  /// To the peer's on_active_short(), in the order of all sends, past its matching. Only if it goes at once, its bytes
+  /// copied within the call. False: nothing was done.
+  virtual bool active_send_short(std::uint64_t header, std::span<const std::byte> payload) = 0;
 
   virtual Result<RkeyPtr> unpack(std::span<const std::byte> packed_key) = 0;
   /// `kind`: of the memory here.
@@ -202,6 +206,8 @@ class Worker {
   virtual RequestPtr receive_probed(Probed probed, std::span<std::byte> into, ReceiveDone done = nullptr,
                                     void* context = nullptr, MemoryKind kind = MemoryKind::host) = 0;
   virtual void on_active(std::uint16_t id, const ActiveHandler& handler) = 0;
+  /// Before the first such message: without a handler they are dropped.
+  virtual void on_active_short(const ActiveShortHandler& handler) = 0;
   /// Told when a peer is lost; its reason is a sentence.
   virtual void on_peer_lost(std::function<void(PeerId, const std::string&)> told) = 0;
   /// Told when a peer has closed its endpoint to here in an orderly way.

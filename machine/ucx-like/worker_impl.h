@@ -61,6 +61,7 @@ struct Matching {
 
 struct ActiveMessages {
   std::vector<ActiveHandler> handlers;  ///< by number
+  ActiveShortHandler of_short;
   struct Waiting {
     EndpointImpl* from;
     MessageHeader header;
@@ -117,6 +118,7 @@ class WorkerImpl final : public Worker, public Receiver {
   RequestPtr receive_probed(Probed probed, std::span<std::byte> into, ReceiveDone done, void* context,
                             MemoryKind kind) override;
   void on_active(std::uint16_t id, const ActiveHandler& handler) override;
+  void on_active_short(const ActiveShortHandler& handler) override { active.of_short = handler; }
   void on_peer_lost(PeerEvents::Told told) override { events.on_lost = std::move(told); }
   void on_peer_disconnected(PeerEvents::Told told) override { events.on_disconnected = std::move(told); }
   Result<MemoryPtr> register_memory(std::span<std::byte> bytes, MemoryKind kind) override;
@@ -184,6 +186,7 @@ class WorkerImpl final : public Worker, public Receiver {
 
   void receive_eager(EndpointImpl& from, const MessageHeader& header, const Payload& payload);
   void receive_announced(EndpointImpl& from, const MessageHeader& header, const Payload& payload);
+  void receive_active_short(EndpointImpl& from, std::uint64_t header, std::span<const std::byte> payload);
   static void malformed(Rail& rail, const std::string& what);
   /// Memory for messages that were announced is bounded; one is always allowed.
   bool may_fetch(std::uint64_t size) const;

@@ -165,6 +165,7 @@ TEST_P(Loss, MessagesFromOutsideAreReadWithCare) {
   std::vector<std::byte> memory(1000), into(100);
   MemoryPtr registered = *worker(2).register_memory(memory);
   worker(2).on_active(1, {nullptr, nullptr, [](void*, Endpoint&, std::span<const std::byte>, Buffer) {}});
+  worker(2).on_active_short({nullptr, [](void*, PeerId, std::uint64_t, std::span<const std::byte>) {}});
   for (int round = 0; round < 300; ++round) {
     RequestPtr receive = worker(2).tag_receive(into, 5);
     Link* link = *wire.transport(1)->connect(2, wire.transport(2)->address());

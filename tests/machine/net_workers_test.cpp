@@ -68,6 +68,17 @@ void send(MachineLayer& layer, int from, int to, int number, std::size_t bytes) 
   layer.port(from).send(to, 0, block);
 }
 
+// The same in a line: its meta says that it is one.
+constexpr std::uint64_t kLineMeta = 5;
+struct NumberedLine {
+  std::uint64_t meta;
+  int from, number;
+};
+void send_line(MachineLayer& layer, int from, int to, int number) {
+  const NumberedLine line{kLineMeta, from, number};
+  layer.port(from).far()->send_line(layer.port(from), to, &line, sizeof line);
+}
+
 // What has come for one PE; from each sender in its order, or `wrong` says how often not.
 struct Arrivals {
   Arrivals(MachineLayer& the_layer, int the_pe)
@@ -76,7 +87,12 @@ struct Arrivals {
     host::Port& port = layer.port(pe);
     return port.far()->progress(
         port,
-        [](void* self, std::uint64_t, const void* body) {
+        [](void* self, std::uint64_t meta, const void* body) {
+          if (meta == kLineMeta) {
+            int line[2];
+            std::memcpy(line, body, sizeof line);
+            return static_cast<Arrivals*>(self)->take(line[0], line[1]);
+          }
           void* block;
           std::memcpy(&block, body, sizeof block);
           static_cast<Arrivals*>(self)->take(block);
@@ -85,9 +101,12 @@ struct Arrivals {
   }
   void take(void* bytes) {
     auto* block = static_cast<Block*>(bytes);
-    if (block->number != next[static_cast<std::size_t>(block->from)]++) ++wrong;
-    ++count;
+    take(block->from, block->number);
     layer.heap(pe).release(bytes);
+  }
+  void take(int from, int number) {
+    if (number != next[static_cast<std::size_t>(from)]++) ++wrong;
+    ++count;
   }
   MachineLayer& layer;
   int pe;
@@ -97,7 +116,7 @@ struct Arrivals {
 
 class Order : public NetWorkers, public ::testing::WithParamInterface<std::vector<std::string>> {};
 
-// Large messages, which are announced and fetched, between small ones, which overtake them on the way.
+// Large messages, which are announced and fetched, between small ones and lines, which overtake them on the way.
 TEST_P(Order, OfMessagesBetweenTwoPesIsKept) {
   expect_good(run(GetParam(), [&](MachineLayer& layer) {
     constexpr int kMessages = 120;
@@ -109,7 +128,8 @@ TEST_P(Order, OfMessagesBetweenTwoPesIsKept) {
       for (int number = 0; number < kMessages; ++number) {
         for (int to = 0; to < layer.pes(); ++to) {
           const std::size_t bytes = number % 7 == to % 7 ? 300'000 : sizeof(Block) + static_cast<std::size_t>(number);
-          if (is_far(layer, to)) send(layer, pe, to, number, bytes);
+          if (is_far(layer, to))
+            number % 3 == 1 ? send_line(layer, pe, to, number) : send(layer, pe, to, number, bytes);
         }
         arrivals.poll();
       }
@@ -307,7 +327,7 @@ INSTANTIATE_TEST_SUITE_P(Lengths, Damaged,
                                            Damage{70'000, ~std::size_t{0}, "it says that it has another length"}));
 
 // From PE 0 to PE 1: 8 bytes behind its meta.
-void send_line(MachineLayer& layer, std::uint64_t meta) {
+void send_forged(MachineLayer& layer, std::uint64_t meta) {
   const std::uint64_t line[] = {meta, 0};
   layer.port(0).far()->send_line(layer.port(0), 1, line, sizeof line);
 }
@@ -324,9 +344,9 @@ TEST_P(Forged, ALineThatSaysWhatCannotBeEndsTheRunWithASentence) {
                              return meta % 2 == 0 ? nullptr : "it says something odd";
                            }});
     if (layer.first_pe() == 0) {
-      send_line(layer, 4);
+      send_forged(layer, 4);
       if (!driver_is_receiver) send(layer, 0, 1, 0, 300'000);  // the line waits behind it, in a block
-      send_line(layer, 7);
+      send_forged(layer, 7);
     }
     host::Port& port = layer.port(layer.first_pe());
     while (board_->stop.load() == 0)

@@ -216,6 +216,7 @@ struct Inbox {
     ++inbox.allocated;
     return owned(std::vector<std::byte>(size));
   }
+  static Buffer allocate_plainly(void*, std::uint64_t size) { return owned(std::vector<std::byte>(size)); }
   static void arrived(void* context, Buffer message, const Received& received) {
     auto& inbox = *static_cast<Inbox*>(context);
     EXPECT_EQ(message.size(), received.size);
@@ -241,42 +242,81 @@ TEST_P(TagMessages, APersistentReceiveGetsEveryMessageInMemoryOfItsSize) {
   for (auto& message : messages) EXPECT_EQ(std::count(inbox.messages.begin(), inbox.messages.end(), message), 2);
 }
 
-// It takes the messages of eight bytes where they lie; for the others memory is asked for.
-TEST_P(TagMessages, APersistentReceiveMayLookAtAMessageWhereItLies) {
-  start(2);
-  Inbox inbox;
-  PersistentReceive receive = inbox.persistent(0, 0);
-  receive.look = [](void* context, std::span<const std::byte> message, const Received& received) {
-    if (message.size() != 8) return false;
-    static_cast<Inbox*>(context)->messages.emplace_back(message.begin(), message.end());
-    static_cast<Inbox*>(context)->received.push_back(received);
-    return true;
-  };
-  worker(2).post_persistent(receive);
-  const auto eight = pattern(8), nine = pattern(9);
-  for (int i = 0; i < 200; ++i) endpoint(1, 2).tag_send(i % 4 == 3 ? nine : eight, static_cast<Tag>(i));
-  until([&] { return inbox.messages.size() == 200; });
-  for (std::size_t i = 0; i < 200; ++i) {
-    EXPECT_EQ(inbox.messages[i], i % 4 == 3 ? nine : eight);
-    EXPECT_EQ(inbox.received[i].tag, i);
+// ---- short active messages
+
+/// What has come, by either kind of message, in its order; each begins with its number.
+struct Log {
+  std::vector<std::vector<std::byte>> all;
+  std::size_t shorts = 0;
+
+  ActiveShortHandler on_short() {
+    return {this, [](void* self, PeerId from, std::uint64_t header, std::span<const std::byte> payload) {
+              auto& log = *static_cast<Log*>(self);
+              EXPECT_EQ(from, 1u);
+              EXPECT_EQ(header, ~std::uint64_t{log.all.size()});
+              log.all.emplace_back(payload.begin(), payload.end());
+              ++log.shorts;
+            }};
   }
-  EXPECT_GE(inbox.allocated, 50u);
+  PersistentReceive on_tag() {
+    return {0, 0, this, &Inbox::allocate_plainly, [](void* self, Buffer message, const Received&) {
+              static_cast<Log*>(self)->all.emplace_back(message.bytes().begin(), message.bytes().end());
+            }};
+  }
+};
+
+TEST_P(TagMessages, ShortActiveMessagesComeWholeInTheOrderOfAllSends) {
+  wire.settings.refuse = 0.05;
+  wire.settings.delay_max = 5;
+  start(2);
+  Log log;
+  worker(2).on_active_short(log.on_short());
+  worker(2).post_persistent(log.on_tag());
+  std::vector<std::vector<std::byte>> sent;
+  std::size_t shorts = 0;
+  for (unsigned i = 0; sent.size() < 300; ++i) {
+    const std::vector<std::byte> message = pattern(i % 65, i);
+    if (i % 5 == 4) {
+      endpoint(1, 2).tag_send_owned(owned(message), 0);
+      sent.push_back(message);
+    } else if (endpoint(1, 2).active_send_short(~std::uint64_t{sent.size()}, message)) {
+      sent.push_back(message);
+      ++shorts;
+    }
+    settle(i % 3 == 0 ? 20 : 0);
+  }
+  until([&] { return log.all.size() == sent.size(); });
+  EXPECT_EQ(log.all, sent);
+  EXPECT_EQ(log.shorts, shorts);
+  EXPECT_GT(shorts, 100u);
+  EXPECT_EQ(worker(2).counters().unexpected, 0u);
 }
 
-TEST_P(TagMessages, WhatCannotGoAtOnceIsNotSentByTagSendNow) {
+TEST_P(TagMessages, AShortActiveMessageThatCannotGoAtOnceIsNotSent) {
   wire.settings.refuse = 0.5;
   start(2);
-  Inbox inbox;
-  worker(2).post_persistent(inbox.persistent(0, 0));
+  Log log;
+  worker(2).on_active_short(log.on_short());
   const auto eight = pattern(8);
   endpoint(1, 2).tag_send(eight, 0);
   settle(50);
-  std::size_t sent = 1;
-  for (int i = 0; i < 100; ++i) sent += endpoint(1, 2).tag_send_now(eight, 1);
+  std::size_t sent = 0;
+  for (int i = 0; i < 100; ++i) sent += endpoint(1, 2).active_send_short(~std::uint64_t{sent}, eight);
   settle(200);
-  EXPECT_EQ(inbox.messages.size(), sent);
+  EXPECT_EQ(log.shorts, sent);
   EXPECT_GT(sent, 1u);
   EXPECT_LT(sent, 101u);
+  EXPECT_FALSE(endpoint(1, 2).active_send_short(0, pattern(1 << 20))) << "larger than what goes inline";
+}
+
+TEST_P(TagMessages, AShortActiveMessageWithoutAHandlerIsDroppedAndPaidBack) {
+  start(2);
+  endpoint(1, 2).tag_send(pattern(8), 0);
+  settle(50);
+  for (unsigned i = 1; i <= 1000; ++i) {
+    ASSERT_TRUE(endpoint(1, 2).active_send_short(1, pattern(40)));
+    until([&] { return worker(2).counters().dropped == i; });
+  }
 }
 
 TEST_P(TagMessages, WhenThereIsNoMemoryMessagesWaitInOrder) {

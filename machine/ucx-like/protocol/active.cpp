@@ -131,6 +131,7 @@ void handle(const ActiveHandler& handler, EndpointImpl& from, Header user_header
 
 void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
   EndpointImpl& from = *rail.endpoint;
+  if (header.kind == Kind::active_short) return worker.receive_active_short(from, header.tag, payload.bytes);
   const bool announced = header.kind == Kind::active_announce;
   const bool in_header = !announced && UserHeader::fits(header.tag);
   const std::uint64_t before = in_header ? 0 : header.tag;
@@ -162,7 +163,7 @@ const Protocol kActive = {
           return plan.receiving_ns(demand.size);
         },
     .start = start,
-    .messages = bit_of(Kind::active) | bit_of(Kind::active_announce),
+    .messages = bit_of(Kind::active) | bit_of(Kind::active_announce) | bit_of(Kind::active_short),
     .on_message = on_message,
     .retry = fetch_waiting,
 };
