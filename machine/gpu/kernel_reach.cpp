@@ -14,7 +14,7 @@ bool KernelReach::touches(const Memory& memory) {
 }
 
 bool KernelReach::touches(const void* address, std::uint64_t bytes, bool imported) {
-  Result<Memory> found = driver_.look(address);
+  Result<Memory> found = kinds_.look(address);
   if (found && imported) {
     if (const auto gpu = Imports::of(driver_).opened_at(found->begin)) {
       found->gpu = *gpu;  // whatever the driver says

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 
+#include "machine/gpu/kind_cache.h"
 #include "machine/gpu/vendor.h"
 
 namespace periapt::gpu {
@@ -11,7 +12,7 @@ namespace periapt::gpu {
 /// Used by one thread at a time.
 class KernelReach {
  public:
-  KernelReach(Driver& driver, int gpu) : driver_(driver), gpu_(gpu) {}
+  KernelReach(Driver& driver, int gpu) : driver_(driver), gpu_(gpu), kinds_(driver) {}
 
   bool touches(const Memory& memory);
   /// Those bytes: of this GPU, pinned, and of another GPU where the bus allows it; what is `imported` from another
@@ -21,6 +22,7 @@ class KernelReach {
  private:
   Driver& driver_;
   const int gpu_;
+  KindCache kinds_;
   std::map<int, bool> reached_;  ///< which other GPUs this one has been let to
 };
 

@@ -31,6 +31,7 @@
 #include "base/clock.h"
 #include "base/fatal.h"
 #include "machine/gpu/folds.h"
+#include "machine/gpu/kind_cache.h"
 #include "runtime/api/device_contribution.h"
 #include "runtime/api/device_marshal.h"
 #include "runtime/api/invoke.h"
@@ -126,6 +127,7 @@ struct Part : Access {
 
 // Those of a PE.
 struct DeviceSums {
+  std::map<gpu::Driver*, gpu::KindCache> kinds;
   std::unordered_map<std::uint64_t, std::unique_ptr<Sum>> all;
   // A run that goes on from a checkpoint does not give a number again that is in there.
   std::uint64_t next = clock::now_ns();
@@ -215,13 +217,22 @@ gpu::Folder* folder_of(DeviceSums& sums, gpu::OnGpu where) {
   return at->second.get();
 }
 
+std::optional<gpu::OnGpu> gpu_of(DeviceSums& sums, const void* memory) {
+  for (gpu::Driver* const driver : gpu::drivers()) {
+    if (driver == nullptr) continue;
+    const Result<gpu::Memory> found = sums.kinds.try_emplace(driver, *driver).first->second.look(memory);
+    if (found && found->gpu >= 0) return gpu::OnGpu{driver, found->gpu};
+  }
+  return std::nullopt;
+}
+
 // On the GPU of a part that is here, or on the one that this thread has chosen if some are on others: there what is
 // combined is nearest. A PE that has neither combines in the host's memory: it would open a GPU that is not its own.
 void choose_place(Pe& pe, Sum& sum) {
   std::optional<gpu::OnGpu> where;
   for (const auto& part : sum.parts)
     if (part->here && part->name.on_gpu && !where)
-      where = part->here->room.at ? part->here->room.where : gpu::gpu_of(part->here->place.at);
+      where = part->here->room.at ? part->here->room.where : gpu_of(sums_of(pe), part->here->place.at);
   const auto is_on_gpu = [](const auto& part) { return part->name.on_gpu != 0; };
   if (!where && std::any_of(sum.parts.begin(), sum.parts.end(), is_on_gpu)) where = gpu::chosen_gpu_of_thread();
   if (where) sum.folder = folder_of(sums_of(pe), *where);
