@@ -337,12 +337,16 @@ void lent(const PartLent& answer) {
   one_less(answer.gathering);
 }
 
+void is_under_way(Gathering* gathering) {
+  gatherings_of(gathering->pe).push_back(gathering);
+  gathering->receivers = gathering->all_receivers = receivers_of(gathering->pe, gathering->to, gathering->names);
+}
+
 void begin_gather(Gathering* gathering) {
   Pe& pe = gathering->pe;
   std::sort(gathering->names.begin(), gathering->names.end(), precedes);
   demand_different(gathering->names);
-  gatherings_of(pe).push_back(gathering);
-  gathering->receivers = gathering->all_receivers = receivers_of(pe, gathering->to, gathering->names);
+  is_under_way(gathering);
   gathering->parts.resize(gathering->names.size());
   gathering->left = gathering->names.size() + 1;  // itself, until all have been asked
   for (std::uint32_t i = 0; i < gathering->names.size(); ++i) {
@@ -396,8 +400,7 @@ void gather(Pe& pe, std::vector<DeviceContribution> parts, const CkCallback& to,
 void gather_slices(Pe& pe, std::vector<DeviceContribution> names, std::vector<GatheredPart> slices,
                    const CkCallback& to, const std::shared_ptr<const CkReductionMsg>& of) {
   auto* const gathering = new Gathering{pe, std::move(names), to, of->getUserFlag(), of, std::move(slices)};
-  gatherings_of(pe).push_back(gathering);
-  gathering->receivers = gathering->all_receivers = receivers_of(pe, to, gathering->names);
+  is_under_way(gathering);
   gathering->left = 1;
   one_less(gathering);
 }
