@@ -83,7 +83,8 @@ std::string in_words(const DeviceContribution& name) {
   return "a reduction of device buffers of " + std::to_string(name.bytes) + " bytes with " +
          chare::reducer_name(name.type);
 }
-// Up to so many bytes a sum is the host's. A courier takes as much at a time, and twice that at most.
+// Up to so many bytes a sum is the host's. On two H200 allreduces of 4 KB took 31 us by the host and 37 in slices, of
+// 32 KB 50 and 38 (docs/gpu.md).
 constexpr std::uint64_t small_max = 4096;
 bool is_small(const DeviceContribution& name) { return name.type != CkReduction::concat && name.bytes <= small_max; }
 
@@ -466,7 +467,8 @@ std::vector<DeviceContribution> names_in(const CkReductionMsg& message) {
   return names;
 }
 
-// Then the names of sums of other PEs go on as they are, and the PE of the result may have them combined in slices.
+// In a run of few PEs on one host sums of other PEs are not combined on the way: the PE of the result may have that
+// done in slices.
 bool goes_on_uncombined(const Pe& pe, const DeviceContribution& name) {
   constexpr int most_pes = 16;
   const bootstrap::HostLayout& layout = pe.process.layout();
