@@ -22,7 +22,7 @@
 
 namespace {
 
-constexpr std::size_t largest = 64 << 20;
+constexpr std::size_t largest = 256 << 20;
 
 int gpus() { return static_cast<int>(periapt::gpu::first_driver()->gpus().size()); }
 

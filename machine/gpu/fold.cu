@@ -1,4 +1,4 @@
-// The kernel that combines two arrays (fold_kernel.inc), for both vendors: nvcc and hipcc compile it where the
+// The kernel that combines arrays (fold_kernel.inc), for both vendors: nvcc and hipcc compile it where the
 // build finds them, else NVRTC and hiprtc when it is needed. It includes nothing of the system's.
 #include "machine/gpu/fold_orders.h"
 #include "machine/gpu/items_on_gpu.inc"

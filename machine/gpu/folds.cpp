@@ -8,7 +8,7 @@ namespace periapt::gpu {
 namespace {
 
 constexpr unsigned kThreads = 256, kMostBlocks = 2048;
-constexpr std::uint64_t kItemsOfBlock = 4 * kThreads;
+constexpr std::uint64_t kItemsOfBlock = 2 * kThreads;
 
 }  // namespace
 
@@ -27,12 +27,8 @@ Folder::~Folder() {
   driver_.destroy(stream_);
 }
 
-bool Folder::reads(const void* address, std::uint64_t bytes, std::uint64_t item_bytes) const {
-  const auto at = reinterpret_cast<std::uintptr_t>(address);
-  if (at % item_bytes != 0) return false;
-  const Result<Memory> found = driver_.look(address);
-  if (!found || !found->open || !found->holds(at, bytes)) return false;
-  return found->kind == Kind::pinned || found->gpu == stream_.gpu;
+bool Folder::reads(const void* address, std::uint64_t bytes, std::uint64_t item_bytes, bool imported) {
+  return reinterpret_cast<std::uintptr_t>(address) % item_bytes == 0 && reach_.touches(address, bytes, imported);
 }
 
 Status Folder::begin(const FoldOrders& orders) {

@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "machine/gpu/imports.h"
 #include "machine/gpu/kernel_code.h"
 
 namespace periapt::gpu {
@@ -82,26 +81,10 @@ Packer::~Packer() {
   }
 }
 
-bool Packer::touches(const Memory& memory) {
-  const int gpu = streams_[0].gpu;
-  if (!kernel_ || !memory.open) return false;
-  if (memory.kind == Kind::pinned || memory.gpu == gpu) return true;
-  if (memory.kind != Kind::device) return false;
-  const auto [known, is_new] = reached_.try_emplace(memory.gpu, false);
-  if (is_new) known->second = driver_.reach(gpu, memory.gpu).ok();
-  return known->second;
-}
+bool Packer::touches(const Memory& memory) { return kernel_ && reach_.touches(memory); }
 
 bool Packer::touches(const void* address, std::uint64_t bytes, bool imported) {
-  Result<Memory> found = driver_.look(address);
-  if (found && imported) {
-    if (const auto gpu = Imports::of(driver_).opened_at(found->begin)) {
-      found->gpu = *gpu;  // whatever the driver says
-      found->open = true;
-    }
-    if (found->gpu != streams_[0].gpu) return false;
-  }
-  return found && found->holds(reinterpret_cast<std::uintptr_t>(address), bytes) && touches(*found);
+  return kernel_ && reach_.touches(address, bytes, imported);
 }
 
 Result<std::shared_ptr<const void>> Packer::begin(Way way, const std::shared_ptr<const Layout>& layout,

@@ -8,12 +8,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
+#include "machine/gpu/kernel_reach.h"
 #include "machine/gpu/layout.h"
 #include "machine/gpu/pack_orders.h"
 #include "machine/gpu/rooms.h"
@@ -39,8 +39,7 @@ class Packer {
   /// Waits for what was begun.
   ~Packer();
 
-  /// May the kernel touch those bytes? Another GPU's too, where the bus allows it; what is `imported` from another
-  /// process, only if it was opened at this GPU.
+  /// May the kernel touch those bytes? As KernelReach says.
   bool touches(const void* address, std::uint64_t bytes, bool imported = false);
   /// From the blocks of a layout, at offsets from `scattered`, to `packed`, or back. Behind what the way's stream has
   /// to do; all memory is lent until it has got there, and what is returned is to be kept as long. A failure: the
@@ -66,7 +65,7 @@ class Packer {
   using Held = std::pair<std::shared_ptr<const List>, std::shared_ptr<const void>>;
 
   Packer(Driver& driver, Rooms& rooms, const Result<Kernel>& kernel, Stream pack, Stream unpack)
-      : driver_(driver), rooms_(rooms), kernel_(kernel), streams_{pack, unpack} {}
+      : driver_(driver), rooms_(rooms), kernel_(kernel), streams_{pack, unpack}, reach_(driver, pack.gpu) {}
   Result<Held> list_of(Way way, const std::shared_ptr<const Layout>& layout);
   Status copy(Way way, const Layout& layout, std::byte* scattered, std::byte* packed);
   bool touches(const Memory& memory);
@@ -75,8 +74,8 @@ class Packer {
   Rooms& rooms_;
   const Result<Kernel>& kernel_;
   const Stream streams_[2];
+  KernelReach reach_;
   std::vector<Kept> kept_;
-  std::map<int, bool> reached_;  ///< which other GPUs this one has been let to
 };
 
 }  // namespace periapt::gpu

@@ -10,7 +10,8 @@ class CkDeviceBuffer;
 
 namespace periapt {
 
-// The member that contributes: an allgather puts the parts into the order of their arrays and indices.
+// The member that contributes: an allgather puts the parts into the order of their arrays and indices, and a sum adds
+// those of a PE in it.
 struct DeviceContributor {
   CkArrayIndexBase index = {};   // of a group's member its PE, of a node group's its process
   std::int32_t collection = 0;   // the array or group

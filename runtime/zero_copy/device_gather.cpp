@@ -6,6 +6,8 @@
 // part behind its own: so no GPU is read by all at once. When the last receiver has fetched all, the parts are given
 // back to their members.
 //
+// The slices of a reduction go the same way, when they have been combined (device_reduce_scatter.cpp).
+//
 // A callback that brings no memory of GPUs, and one to elements that are not those that have contributed, of which
 // nothing says how many there are, get the whole from the PE of the result, in memory of the host.
 #include <algorithm>
@@ -79,7 +81,7 @@ void demand_apart(const CkNcpyBuffer& part, std::span<const std::byte> whole, in
 
 }  // namespace
 
-void Gathered::fetch(Pe& pe, ucx::Place to, std::span<const std::byte> posted, int entry,
+void Gathered::fetch(Pe& pe, ucx::Place to, std::uint64_t bytes, std::span<const std::byte> posted, int entry,
                      std::function<void()> fetched) {
   fetched_ = std::move(fetched);
   fetches_ = std::make_unique<Fetch[]>(parts_.size());
@@ -99,13 +101,13 @@ void Gathered::fetch(Pe& pe, ucx::Place to, std::span<const std::byte> posted, i
   for (std::size_t k = 0; k < parts_.size(); ++k) {
     const std::size_t i = (first + k) % parts_.size();
     GatheredPart& part = parts_[i];
-    if (part.buffer.cnt == 0 || stays(i)) continue;
+    if (part.buffer.cnt == 0 || offsets[i] >= bytes || stays(i)) continue;
     Fetch& fetch = fetches_[i];
     fetch.of = this;
     fetch.remote = part.buffer;
     fetch.local = to.at + offsets[i];
     fetch.local_kind = to.kind;
-    fetch.size = part.buffer.cnt;
+    fetch.size = std::min<std::uint64_t>(part.buffer.cnt, bytes - offsets[i]);
     fetch.description = &part.description;
     fetch.entry = entry;
     fetch.user = "an allgather of device buffers";
@@ -125,7 +127,7 @@ void Gathered::one_less() {
 // An allgather whose result is on its way.
 struct Gathering {
   Pe& pe;
-  std::vector<DeviceContribution> names;  // in the order of the members
+  std::vector<DeviceContribution> names;  // in the order of the members; or of slices
   CkCallback to;
   int user_flag;
   std::shared_ptr<const CkReductionMsg> of;  // null: it goes straight to its receivers
@@ -134,6 +136,7 @@ struct Gathering {
   std::uint64_t receivers = 0;  // that have not fetched all; 0: the whole is made here
   std::uint64_t all_receivers = 0;
   ~Gathering() { std::erase(gatherings_of(pe), this); }
+  bool of_slices() const { return !names.empty() && names[0].type != CkReduction::concat; }
   std::uint64_t bytes() const {
     std::uint64_t all = 0;
     for (const DeviceContribution& name : names) all += name.bytes;
@@ -145,21 +148,17 @@ std::string describe_gathers(Pe& pe) {
   std::string text;
   for (const Gathering* const one : gatherings_of(pe)) {
     const std::string what =
-        "an allgather of device buffers, of " + std::to_string(one->parts.size()) + " parts, waits ";
+        (one->of_slices() ? "a reduction of device buffers, of " : "an allgather of device buffers, of ") +
+        std::to_string(one->parts.size()) + (one->of_slices() ? " slices, waits " : " parts, waits ");
     if (one->left != 0)
       text += what + "for " + std::to_string(one->left) + " of them, which their streams have still to write\n";
     else if (one->receivers != 0)
       text += what + "for " + std::to_string(one->receivers) + " of " + std::to_string(one->all_receivers) +
               " receivers to fetch them; one that was destroyed meanwhile never does\n";
   }
-  return text;
+  return text + describe_scatters(pe);
 }
 
-namespace {
-
-int entry_part_wanted, entry_part_lent, entry_part_read, entry_section;
-
-// By collection, then by index.
 bool precedes(const DeviceContribution& a, const DeviceContribution& b) {
   const auto key = [](const DeviceContributor& by, int d) {
     const CkArrayIndex& index = by.index.asChild();
@@ -171,6 +170,10 @@ bool precedes(const DeviceContribution& a, const DeviceContribution& b) {
     if (const auto one = key(a.by, d), other = key(b.by, d); one != other) return one < other;
   return std::tuple(a.pe, a.sum) < std::tuple(b.pe, b.sum);
 }
+
+namespace {
+
+int entry_part_wanted, entry_part_lent, entry_part_read, entry_section;
 
 // Their order would be that of their arrival.
 void demand_different(const std::vector<DeviceContribution>& sorted) {
@@ -190,6 +193,7 @@ std::uint64_t receivers_of(Pe& pe, const CkCallback& to, const std::vector<Devic
   if (to.type < CkCallback::bcastGroup) return 1;
   if (to.type == CkCallback::bcastGroup) return static_cast<std::uint64_t>(CmiNumPes());
   if (to.type == CkCallback::bcastNodeGroup) return static_cast<std::uint64_t>(CmiNumNodes());
+  if (names[0].type != CkReduction::concat) return 0;  // of a sum it is not known which members are in it
   if (to.type == CkCallback::bcastSection) return pe.objects->members_of_section(to.d.section.id);
   const auto is_member = [&](const DeviceContribution& name) {
     return name.by.collection == to.d.array.id.idx && name.by.in_section == 0;
@@ -213,23 +217,31 @@ struct PartRead {
   std::uint64_t sum;
 };
 
+}  // namespace
+
+// Once for all of them: give_back() ends it.
+GatheredPart lend(Pe& pe, Sum& sum) {
+  GatheredPart lent;
+  lent.buffer = CkNcpyBuffer::to_send(sum.place.at, CkCallback(CkCallback::ignore), CK_BUFFER_UNREG, CK_BUFFER_NODEREG);
+  lent.buffer.cnt = sum.name.bytes;
+  if (sum.name.bytes != 0 && CmiNumNodes() > 1)
+    lent.description = register_device(pe, lent.buffer);
+  else if (sum.name.bytes != 0)
+    NcpyAccess::key(lent.buffer) =
+        register_or_end(sum.place.at, sum.name.bytes, machine::Audience::host, sum.place.kind);
+  sum.lent = lent.buffer;
+  return lent;
+}
+
+namespace {
+
 // Calls lent(PartLent) when its bytes are there.
 template <class Function>
-void lend(Pe& pe, const PartWanted& wanted, Function lent) {
+void lend_when_ready(Pe& pe, const PartWanted& wanted, Function lent) {
   Sum& sum = find_sum(pe, wanted.sum);
   when_ready(sum, [&pe, &sum, wanted, lent] {
-    PartLent answer{wanted.gathering, wanted.number, {}, {}};
-    answer.buffer =
-        CkNcpyBuffer::to_send(sum.place.at, CkCallback(CkCallback::ignore), CK_BUFFER_UNREG, CK_BUFFER_NODEREG);
-    answer.buffer.cnt = sum.name.bytes;
-    // Once for all receivers: has_been_read() ends it.
-    if (sum.name.bytes != 0 && CmiNumNodes() > 1)
-      answer.description = register_device(pe, answer.buffer);
-    else if (sum.name.bytes != 0)
-      NcpyAccess::key(answer.buffer) =
-          register_or_end(sum.place.at, sum.name.bytes, machine::Audience::host, sum.place.kind);
-    sum.lent = answer.buffer;
-    lent(answer);
+    const GatheredPart part = lend(pe, sum);
+    lent(PartLent{wanted.gathering, wanted.number, part.buffer, part.description});
   });
 }
 
@@ -239,14 +251,20 @@ void has_been_read(Pe& pe, std::uint64_t number) {
   drop(pe, sum);
 }
 
-void give_back_parts(const Gathering& gathering) {
-  for (const DeviceContribution& name : gathering.names) {
-    if (name.pe == gathering.pe.index)
-      has_been_read(gathering.pe, name.sum);
+}  // namespace
+
+void give_back(Pe& pe, const std::vector<DeviceContribution>& names) {
+  for (const DeviceContribution& name : names) {
+    if (name.pe == pe.index)
+      has_been_read(pe, name.sum);
     else
-      send_runtime(gathering.pe, name.pe, entry_part_read, 0, 0, PartRead{name.sum});
+      send_runtime(pe, name.pe, entry_part_read, 0, 0, PartRead{name.sum});
   }
 }
+
+namespace {
+
+void give_back_parts(const Gathering& gathering) { give_back(gathering.pe, gathering.names); }
 
 // A callback: a receiver has fetched all.
 void on_fetched(void* gathering, void* message) {
@@ -261,13 +279,16 @@ void on_fetched(void* gathering, void* message) {
 void send_parts(Gathering* gathering) {
   const CkCallback& to = gathering->to;
   const std::uint64_t bytes = gathering->bytes();
-  const int items = items_for(to.ep, bytes, "the result of an allgather");
-  for (const DeviceContribution& name : gathering->names)
-    static_cast<void>(items_for(to.ep, name.bytes, "a part of an allgather"));
+  const bool of_slices = gathering->of_slices();
+  const int items = of_slices ? items_for(to.ep, bytes) : items_for(to.ep, bytes, "the result of an allgather");
+  if (!of_slices)
+    for (const DeviceContribution& name : gathering->names)
+      static_cast<void>(items_for(to.ep, name.bytes, "a part of an allgather"));
   GatheredHead head;
   head.whole = CkNcpyBuffer::to_send(nullptr, CkCallback(on_fetched, gathering), CK_BUFFER_UNREG, CK_BUFFER_NODEREG);
   head.parts = gathering->parts.size();
   head.members = to.type == CkCallback::bcastArray;
+  head.slices = of_slices;
   const CkDeviceBuffer no_buffer;
   const DeviceToSend<char> elements{no_buffer, bytes};
   DeviceSizer sizer(1);
@@ -289,11 +310,11 @@ void send_parts(Gathering* gathering) {
 // The whole is made here, in memory of the host.
 void make_whole(Gathering* gathering) {
   Pe& pe = gathering->pe;
-  Sum& sum = make_sum(pe, CkReduction::concat, gathering->bytes());
+  Sum& sum = make_sum(pe, gathering->names[0].type, gathering->bytes());
   sum.room = room_for(pe, sum, {});
   sum.place.at = sum.room.at;
   const auto gathered = std::make_shared<Gathered>(std::move(gathering->parts));
-  gathered->fetch(pe, sum.place, {}, -1, [gathering, gathered, &pe, &sum] {
+  gathered->fetch(pe, sum.place, sum.name.bytes, {}, -1, [gathering, gathered, &pe, &sum] {
     give_back_parts(*gathering);
     is_ready(sum);
     give_result(pe, sum, gathering->to, gathering->of);
@@ -316,12 +337,16 @@ void lent(const PartLent& answer) {
   one_less(answer.gathering);
 }
 
+void is_under_way(Gathering* gathering) {
+  gatherings_of(gathering->pe).push_back(gathering);
+  gathering->receivers = gathering->all_receivers = receivers_of(gathering->pe, gathering->to, gathering->names);
+}
+
 void begin_gather(Gathering* gathering) {
   Pe& pe = gathering->pe;
   std::sort(gathering->names.begin(), gathering->names.end(), precedes);
   demand_different(gathering->names);
-  gatherings_of(pe).push_back(gathering);
-  gathering->receivers = gathering->all_receivers = receivers_of(pe, gathering->to, gathering->names);
+  is_under_way(gathering);
   gathering->parts.resize(gathering->names.size());
   gathering->left = gathering->names.size() + 1;  // itself, until all have been asked
   for (std::uint32_t i = 0; i < gathering->names.size(); ++i) {
@@ -329,7 +354,7 @@ void begin_gather(Gathering* gathering) {
     gathering->parts[i].member = name.by.index;
     const PartWanted wanted{name.sum, gathering, i, pe.index};
     if (name.pe == pe.index)
-      lend(pe, wanted, lent);
+      lend_when_ready(pe, wanted, lent);
     else
       send_runtime(pe, name.pe, entry_part_wanted, 0, 0, wanted);
   }
@@ -346,7 +371,7 @@ struct ForSection {
 
 void on_part_wanted(Pe& pe, Delivery& call) {
   const auto wanted = call.read<PartWanted>();
-  lend(pe, wanted, [&pe, asker = wanted.asker](const PartLent& answer) {
+  lend_when_ready(pe, wanted, [&pe, asker = wanted.asker](const PartLent& answer) {
     send_to(pe, asker, runtime_message({bytes_of(answer)}, entry_part_lent, 0));
   });
 }
@@ -370,6 +395,14 @@ void gather(Pe& pe, std::vector<DeviceContribution> parts, const CkCallback& to,
   const ForSection asked{to, user_flag};
   const std::string_view names{reinterpret_cast<const char*>(parts.data()), parts.size() * sizeof parts[0]};
   send_to(pe, to.pe, runtime_message({bytes_of(asked), names}, entry_section, 0));
+}
+
+void gather_slices(Pe& pe, std::vector<DeviceContribution> names, std::vector<GatheredPart> slices,
+                   const CkCallback& to, const std::shared_ptr<const CkReductionMsg>& of) {
+  auto* const gathering = new Gathering{pe, std::move(names), to, of->getUserFlag(), of, std::move(slices)};
+  is_under_way(gathering);
+  gathering->left = 1;
+  one_less(gathering);
 }
 
 void register_device_gathers() {

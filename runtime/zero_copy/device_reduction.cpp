@@ -2,10 +2,17 @@
 //
 // What an element contributes is a sum: bytes that are on its PE as soon as its stream has got there. The reduction
 // (runtime/collective) carries the names of sums as it carries any data. Where it makes one contribution of several, a
-// sum of theirs is begun, and its name goes on at once. The bytes follow: they are brought to where the sum is made,
-// each part as soon as it is there, and combined by a kernel (machine/gpu/folds.h); by the host where no part lies on a
-// GPU, or the GPU has no kernel for it. A sum has one reader, another sum or the callback of the reduction, and is gone
-// when that has read it.
+// sum of theirs is begun, and its name goes on at once. The bytes follow: when all parts of a sum are there, they are
+// combined in the order of their members, so that numbers which are rounded come out the same each time: by one kernel
+// that reads the parts where they are, or where they were brought (machine/gpu/folds.h); by the host where no part lies
+// on a GPU, or the GPU has no kernel for it. A sum has one reader, another sum or the callback of the reduction, and is
+// gone when that has read it.
+//
+// A small sum is the host's: each contribution is brought there as soon as its stream has got there, and from then on
+// its bytes go within messages. That is one copy from the GPU and one to it, where a kernel would be a third step.
+//
+// In a run of few PEs on one host the sums of PEs are not combined on the way: the PE of the result has the names of
+// all of them, and has large ones combined in slices, by all PEs at once (device_reduce_scatter.cpp).
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -13,7 +20,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -22,6 +31,7 @@
 #include "base/clock.h"
 #include "base/fatal.h"
 #include "machine/gpu/folds.h"
+#include "machine/gpu/kind_cache.h"
 #include "runtime/api/device_contribution.h"
 #include "runtime/api/device_marshal.h"
 #include "runtime/api/invoke.h"
@@ -73,6 +83,23 @@ std::string in_words(const DeviceContribution& name) {
   return "a reduction of device buffers of " + std::to_string(name.bytes) + " bytes with " +
          chare::reducer_name(name.type);
 }
+// Up to so many bytes a sum is the host's. On two H200 allreduces of 4 KB took 31 us by the host and 37 in slices, of
+// 32 KB 50 and 38 (docs/gpu.md).
+constexpr std::uint64_t small_max = 4096;
+bool is_small(const DeviceContribution& name) { return name.type != CkReduction::concat && name.bytes <= small_max; }
+
+// By PE, and there in the order of the members; all have to be as long.
+void in_order(std::vector<DeviceContribution>& names) {
+  std::sort(names.begin(), names.end(), [](const DeviceContribution& a, const DeviceContribution& b) {
+    return a.pe != b.pe ? a.pe < b.pe : precedes(a, b);
+  });
+  for (const DeviceContribution& name : names)
+    if (name.bytes != names[0].bytes)
+      fatal("a reduction of device buffers gets " + std::to_string(names[0].bytes) + " bytes from one element and " +
+                std::to_string(name.bytes) + " from another",
+            in_words(name), "", "All elements must contribute as many bytes");
+}
+
 [[noreturn]] void failed(const DeviceContribution& name, const Status& status) {
   fatal("memory that was contributed to a reduction could not be read, or combined: " + status.message(),
         in_words(name), "it was freed, or is not as long as contribute() says; or its GPU is lost, or full",
@@ -85,26 +112,29 @@ std::string in_words(const DeviceContribution& name) {
 
 // ---- sums
 
-// One of the sums that another one is made of. It is brought to `local`.
+// One of the sums that another one is made of: at `local` when it can be read there.
 struct Part : Access {
   struct Step : machine::Transfer {
     Part* part = nullptr;
   } step;
   Sum* into = nullptr;
   DeviceContribution name;
-  Sum* here = nullptr;  // it, if it is one of this PE's
-  gpu::Room room;       // that it is brought to: none if it is read where it is
+  Sum* here = nullptr;                 // it, if it is one of this PE's
+  bool is_lent = false;                // to others too: its reading ends when all have read it
+  gpu::Room room;                      // that it is brought to: none if it is read where it is
+  std::shared_ptr<std::byte> mapping;  // of another process's memory where it is read
   DeviceDescription others;
-  bool first = false;
 };
 
 // Those of a PE.
 struct DeviceSums {
+  std::map<gpu::Driver*, gpu::KindCache> kinds;
   std::unordered_map<std::uint64_t, std::unique_ptr<Sum>> all;
   // A run that goes on from a checkpoint does not give a number again that is in there.
   std::uint64_t next = clock::now_ns();
   std::map<std::pair<gpu::Driver*, int>, std::unique_ptr<gpu::Folder>> folders;  // null: the GPU has no kernel
   std::vector<Gathering*> gatherings;
+  std::shared_ptr<Scatters> scatters;
 };
 
 namespace {
@@ -117,6 +147,7 @@ DeviceSums& sums_of(Pe& pe) {
 }  // namespace
 
 std::vector<Gathering*>& gatherings_of(Pe& pe) { return sums_of(pe).gatherings; }
+std::shared_ptr<Scatters>& scatters_of(Pe& pe) { return sums_of(pe).scatters; }
 
 Sum& make_sum(Pe& pe, Type type, std::uint64_t bytes) {
   DeviceSums& sums = sums_of(pe);
@@ -187,13 +218,22 @@ gpu::Folder* folder_of(DeviceSums& sums, gpu::OnGpu where) {
   return at->second.get();
 }
 
+std::optional<gpu::OnGpu> gpu_of(DeviceSums& sums, const void* memory) {
+  for (gpu::Driver* const driver : gpu::drivers()) {
+    if (driver == nullptr) continue;
+    const Result<gpu::Memory> found = sums.kinds.try_emplace(driver, *driver).first->second.look(memory);
+    if (found && found->gpu >= 0) return gpu::OnGpu{driver, found->gpu};
+  }
+  return std::nullopt;
+}
+
 // On the GPU of a part that is here, or on the one that this thread has chosen if some are on others: there what is
 // combined is nearest. A PE that has neither combines in the host's memory: it would open a GPU that is not its own.
 void choose_place(Pe& pe, Sum& sum) {
   std::optional<gpu::OnGpu> where;
   for (const auto& part : sum.parts)
     if (part->here && part->name.on_gpu && !where)
-      where = part->here->room.at ? part->here->room.where : gpu::gpu_of(part->here->place.at);
+      where = part->here->room.at ? part->here->room.where : gpu_of(sums_of(pe), part->here->place.at);
   const auto is_on_gpu = [](const auto& part) { return part->name.on_gpu != 0; };
   if (!where && std::any_of(sum.parts.begin(), sum.parts.end(), is_on_gpu)) where = gpu::chosen_gpu_of_thread();
   if (where) sum.folder = folder_of(sums_of(pe), *where);
@@ -219,80 +259,133 @@ void copy(Pe& pe, ucx::Place to, ucx::Place from, const DeviceContribution& name
   transfer.done(transfer, Status());
 }
 
-void added(Pe& pe, Part& part) {
-  Sum& sum = *part.into;
-  give_room(pe, part.room);
-  if (part.here) drop(pe, *part.here);
-  if (--sum.left != 0) return;
+void combined(Pe& pe, Sum& sum) {
+  for (const auto& part : sum.parts) {
+    give_room(pe, part->room);
+    if (part->is_lent) continue;
+    if (part->here) drop(pe, *part->here);
+    if (part->remote.pe >= 0) release(pe, part->remote);
+  }
   sum.parts.clear();
   is_ready(sum);
 }
 
-// It is at `local`, and the first one in its place.
-void add(Pe& pe, Part& part) {
-  Sum& sum = *part.into;
-  if (!sum.folder) {
-    chare::Contribution mine{sum.place.at, sum.name.bytes, 1, true, -1};
-    static_cast<void>(chare::fold(sum.name.type, mine, {part.local, sum.name.bytes, 1, true, -1}, 0));
-    return added(pe, part);
-  }
-  const gpu::FoldOrders orders{reinterpret_cast<gpu::Word>(sum.place.at), reinterpret_cast<gpu::Word>(part.local),
-                               sum.name.bytes / bytes_of_item(sum.name.type), operation_of(sum.name.type),
-                               item_of(sum.name.type)};
-  if (const Status begun = sum.folder->begin(orders); !begun) failed(sum.name, begun);
-  part.step.done = [](machine::Transfer& step, const Status& status) {
-    Part& part = *static_cast<Part::Step&>(step).part;
-    Pe& pe = *Pe::current();
-    pe.end_pending();
-    if (!status) failed(part.into->name, status);
-    added(pe, part);
-  };
-  pe.begin_pending();
-  pe.when_reached(sum.stream, sum.place, part.step);
+void combine_by_host(const Sum& sum) {
+  const std::uint64_t bytes = sum.name.bytes;
+  if (bytes) std::memcpy(sum.place.at, sum.parts[0]->local, bytes);
+  chare::Contribution all{sum.place.at, bytes, 1, true, -1};
+  for (std::size_t i = 1; i < sum.parts.size(); ++i)
+    static_cast<void>(chare::fold(sum.name.type, all, {sum.parts[i]->local, bytes, 1, true, -1}, 0));
 }
 
-void brought(Pe& pe, Part& part) {
-  Sum& sum = *part.into;
-  if (!part.first) return sum.has_first ? add(pe, part) : sum.early.push_back(&part);
-  sum.has_first = true;
-  for (Part* other : std::exchange(sum.early, {})) add(pe, *other);
-  added(pe, part);
+// By one kernel for as many parts as it takes, and further ones for the rest.
+void combine_by_kernel(Sum& sum) {
+  gpu::FoldOrders orders{};
+  orders.into = reinterpret_cast<gpu::Word>(sum.place.at);
+  orders.count = sum.name.bytes / bytes_of_item(sum.name.type);
+  orders.operation = operation_of(sum.name.type);
+  orders.item = item_of(sum.name.type);
+  for (const auto& part : sum.parts) {
+    orders.from[orders.sources++] = reinterpret_cast<gpu::Word>(part->local);
+    if (orders.sources != gpu::FoldOrders::kMostSources && part != sum.parts.back()) continue;
+    if (const Status begun = sum.folder->begin(orders); !begun) failed(sum.name, begun);
+    orders.from[0] = orders.into;
+    orders.sources = 1;
+  }
+}
+
+// One part more can be read.
+void brought(Pe& pe, Sum& sum) {
+  if (--sum.left != 0) return;
+  if (!sum.folder) {
+    combine_by_host(sum);
+    return combined(pe, sum);
+  }
+  combine_by_kernel(sum);
+  sum.waiting.done = [](machine::Transfer& waiting, const Status& status) {
+    Sum& sum = *static_cast<Sum::Waiting&>(waiting).sum;
+    Pe& pe = *Pe::current();
+    pe.end_pending();
+    if (!status) failed(sum.name, status);
+    combined(pe, sum);
+  };
+  pe.begin_pending();
+  pe.when_reached(sum.stream, sum.place, sum.waiting);
+}
+
+// Where the part can be read without being brought; nullptr: it cannot.
+std::byte* readable(Pe& pe, Part& part) {
+  const Sum& sum = *part.into;
+  std::byte* there = part.here ? part.here->place.at : static_cast<std::byte*>(part.remote.ptr);
+  if (there != nullptr) there += part.offset;
+  const bool is_near = part.here || pe.process.process_of(part.remote.pe) == pe.process.rank();
+  if (!sum.folder)
+    return is_near && (part.here ? part.here->place.kind : kind_of(pe, there, part.size)) == ucx::MemoryKind::host
+               ? there
+               : nullptr;
+  if (!is_near) {
+    const auto described = std::as_bytes(std::span(part.others.bytes)).first(part.others.length);
+    Result<ucx::Mapping> mapped = pe.process.layer().one_sided().map(
+        pe.index, described, reinterpret_cast<std::uintptr_t>(there), part.size, sum.place);
+    if (!mapped) {
+      part.others.length = 0;  // to fetch it does not try it again
+      return nullptr;
+    }
+    part.mapping = std::move(mapped->at);
+    there = part.mapping.get();
+  }
+  if (sum.folder->reads(there, part.size, bytes_of_item(sum.name.type), part.mapping != nullptr)) return there;
+  part.mapping = nullptr;
+  return nullptr;
 }
 
 // The part's bytes are there: at `here`, or at the `remote` of another PE.
 void bring(Pe& pe, Part& part) {
   Sum& sum = *part.into;
   part.size = sum.name.bytes;
-  part.first = !std::exchange(sum.begun, true);
-  if (part.first) {
-    part.local = sum.place.at;
-  } else {
-    const std::size_t item = bytes_of_item(sum.name.type);
-    const ucx::Place there = part.here ? part.here->place : ucx::Place();
-    if (part.here && (sum.folder ? sum.folder->reads(there.at, part.size, item) || part.size == 0
-                                 : there.kind == ucx::MemoryKind::host)) {
-      part.local = there.at;
-      return brought(pe, part);
-    }
-    part.room = room_for(pe, sum, sum.room);
-    part.local = part.room.at;
-  }
+  part.offset = sum.offset;
+  part.local = readable(pe, part);
+  if (part.local != nullptr) return brought(pe, sum);
+  part.room = room_for(pe, sum, sum.room);
+  part.local = part.room.at;
   part.local_kind = sum.place.kind;
   if (!part.here) {
     part.ended = [](Pe& pe, Access& access) {
-      release(pe, access.remote);
-      brought(pe, static_cast<Part&>(access));
+      auto& part = static_cast<Part&>(access);
+      if (!part.is_lent) release(pe, std::exchange(part.remote, {}));
+      brought(pe, *part.into);
     };
     return static_cast<void>(begin(pe, part));
   }
+  part.step.part = &part;
   part.step.done = [](machine::Transfer& step, const Status& status) {
     Part& part = *static_cast<Part::Step&>(step).part;
     Pe& pe = *Pe::current();
     pe.end_pending();
     if (!status) failed(part.name, status);
-    brought(pe, part);
+    brought(pe, *part.into);
   };
-  copy(pe, {static_cast<std::byte*>(part.local), part.local_kind}, part.here->place, part.name, part.step);
+  copy(pe, {part.room.at, part.local_kind}, {part.here->place.at + part.offset, part.here->place.kind}, sum.name,
+       part.step);
+}
+
+// `offset`, `bytes`: of each of these that the sum is made of.
+Sum& make_sum_of(Pe& pe, const std::vector<DeviceContribution>& names, std::uint64_t offset, std::uint64_t bytes) {
+  Sum& sum = make_sum(pe, names[0].type, bytes);
+  sum.offset = offset;
+  sum.waiting.sum = &sum;
+  for (const DeviceContribution& name : names) {
+    auto part = std::make_unique<Part>();
+    part->into = &sum;
+    part->name = name;
+    part->description = &part->others;
+    part->user = "a reduction of device buffers";
+    if (name.pe == pe.index) part->here = &find_sum(pe, name.sum);
+    sum.parts.push_back(std::move(part));
+  }
+  choose_place(pe, sum);
+  sum.left = sum.parts.size();
+  return sum;
 }
 
 struct Wanted {
@@ -302,39 +395,23 @@ struct Wanted {
 };
 struct There {
   Part* part;
+  std::uint64_t brings;  // 1: the bytes stand behind it
   DeviceSource source;
 };
 
 // Begins a sum of these: of one, to bring it here.
-Sum& begin_sum(Pe& pe, const std::vector<DeviceContribution>& names) {
-  Sum& sum = make_sum(pe, names[0].type, names[0].bytes);
-  for (const DeviceContribution& name : names) {
-    if (name.bytes != sum.name.bytes)
-      fatal("a reduction of device buffers gets " + std::to_string(sum.name.bytes) + " bytes from one element and " +
-                std::to_string(name.bytes) + " from another",
-            in_words(name), "", "All elements must contribute as many bytes");
-    auto part = std::make_unique<Part>();
-    part->into = &sum;
-    part->name = name;
-    part->step.part = part.get();
-    part->description = &part->others;
-    part->user = "a reduction of device buffers";
-    if (name.pe == pe.index) part->here = &find_sum(pe, name.sum);
-    sum.parts.push_back(std::move(part));
-  }
-  choose_place(pe, sum);
-  sum.left = sum.parts.size() + 1;  // itself, until all have begun
-  for (const auto& part : sum.parts) {
-    Part* const one = part.get();
+Sum& begin_sum(Pe& pe, std::vector<DeviceContribution> names) {
+  in_order(names);
+  Sum& sum = make_sum_of(pe, names, 0, names[0].bytes);
+  ++sum.left;  // itself, until all have begun
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    Part* const one = sum.parts[i].get();
     if (one->here)
       when_ready(*one->here, [&pe, one] { bring(pe, *one); });
     else
       send_runtime(pe, one->name.pe, entry_wanted, 0, 0, Wanted{one->name.sum, one, pe.index});
   }
-  if (--sum.left == 0) {
-    sum.parts.clear();
-    is_ready(sum);
-  }
+  brought(pe, sum);
   return sum;
 }
 
@@ -342,7 +419,12 @@ void on_wanted(Pe& pe, Delivery& call) {
   const auto wanted = call.read<Wanted>();
   Sum& sum = find_sum(pe, wanted.sum);
   when_ready(sum, [&pe, &sum, wanted] {
-    There there{wanted.part, {}};
+    There there{wanted.part, is_small(sum.name) && sum.place.kind == ucx::MemoryKind::host, {}};
+    if (there.brings) {
+      const std::string_view bytes(reinterpret_cast<const char*>(sum.place.at), sum.name.bytes);
+      send_to(pe, wanted.asker, runtime_message({bytes_of(there), bytes}, entry_there, 0));
+      return drop(pe, sum);
+    }
     CkNcpyBuffer& buffer = there.source.buffer;
     buffer = CkNcpyBuffer::to_send(sum.place.at, CkCallback(on_read, &sum), CK_BUFFER_UNREG, CK_BUFFER_DEREG);
     buffer.cnt = sum.name.bytes;
@@ -353,9 +435,30 @@ void on_wanted(Pe& pe, Delivery& call) {
 }
 void on_there(Pe& pe, Delivery& call) {
   const auto there = call.read<There>();
-  there.part->remote = there.source.buffer;
-  there.part->others = there.source.description;
-  bring(pe, *there.part);
+  Part& part = *there.part;
+  if (there.brings) {
+    part.room = room_for(pe, *part.into, {});
+    part.local = part.room.at;
+    std::memcpy(part.local, static_cast<const char*>(call.arguments) + sizeof there, part.name.bytes);
+    return brought(pe, *part.into);
+  }
+  part.remote = there.source.buffer;
+  part.others = there.source.description;
+  bring(pe, part);
+}
+
+// A small contribution: the program has its memory back then.
+void bring_to_host(Pe& pe, Sum& sum) {
+  sum.room = room_for(pe, sum, {});
+  sum.waiting.done = [](machine::Transfer& waiting, const Status& status) {
+    Sum& sum = *static_cast<Sum::Waiting&>(waiting).sum;
+    Pe::current()->end_pending();
+    if (!status) failed(sum.name, status);
+    sum.place = {sum.room.at, ucx::MemoryKind::host};
+    if (wants_to_know(sum.cb)) not_inline(std::exchange(sum.cb, CkCallback(CkCallback::ignore))).send();
+    is_ready(sum);
+  };
+  copy(pe, {sum.room.at, ucx::MemoryKind::host}, sum.place, sum.name, sum.waiting);
 }
 
 std::vector<DeviceContribution> names_in(const CkReductionMsg& message) {
@@ -364,19 +467,43 @@ std::vector<DeviceContribution> names_in(const CkReductionMsg& message) {
   return names;
 }
 
-// A reducer: its messages hold names, one of a sum or all of an allgather.
+// In a run of few PEs on one host sums of other PEs are not combined on the way: the PE of the result may have that
+// done in slices.
+bool goes_on_uncombined(const Pe& pe, const DeviceContribution& name) {
+  constexpr int most_pes = 16;
+  const bootstrap::HostLayout& layout = pe.process.layout();
+  return name.pe != pe.index && layout.host_count() == 1 && layout.pes <= most_pes;
+}
+
+// A reducer: its messages hold names, of sums or all of an allgather.
 CkReductionMsg* combine_names(int count, CkReductionMsg** messages) {
-  std::vector<DeviceContribution> names;
+  Pe& pe = *Pe::current();
+  std::vector<DeviceContribution> names, to_combine;
+  CkReduction::reducerType type = CkReduction::invalid;
   for (int i = 0; i < count; ++i)
     for (const DeviceContribution& name : names_in(*messages[i])) {
-      names.push_back(name);
-      static_cast<void>(chare::agree(names[0].type, name.type));
+      type = names.empty() && to_combine.empty() ? name.type : chare::agree(type, name.type);
+      (name.type == CkReduction::concat || goes_on_uncombined(pe, name) ? names : to_combine).push_back(name);
     }
-  if (names[0].type != CkReduction::concat) names = {begin_sum(*Pe::current(), names).name};
+  if (to_combine.size() > 1) to_combine = {begin_sum(pe, to_combine).name};
+  names.insert(names.end(), to_combine.begin(), to_combine.end());
   return CkReductionMsg::buildNew(static_cast<int>(names.size() * sizeof names[0]), names.data(), reducer_of_names);
 }
 
 }  // namespace
+
+Sum& begin_slice(Pe& pe, const std::vector<DeviceContribution>& names, std::uint64_t offset, std::uint64_t bytes) {
+  Sum& slice = make_sum_of(pe, names, offset, bytes);
+  for (const auto& part : slice.parts) part->is_lent = true;
+  return slice;
+}
+void bring_to_slice(Pe& pe, Sum& slice, std::size_t number, const CkNcpyBuffer& lent,
+                    const DeviceDescription& described) {
+  Part& part = *slice.parts[number];
+  part.remote = lent;
+  part.others = described;
+  bring(pe, part);
+}
 
 // ---- the result
 
@@ -470,13 +597,20 @@ void give_result(Pe& pe, Sum& sum, const CkCallback& to, const std::shared_ptr<c
 
 namespace {
 
-// The sum that the result is read from. A sole contribution is read where the program has it by one receiver alone: of
-// several the first may have got it to there, and write to it, before the last has read it.
+// The sum that the result is read from, of one. A sole contribution is read where the program has it by one receiver
+// alone: of several the first may have got it to there, and write to it, before the last has read it.
 Sum& sum_to_read(Pe& pe, const DeviceContribution& name, const CkCallback& callback) {
   if (name.pe != pe.index) return begin_sum(pe, {name});
   Sum& sum = find_sum(pe, name.sum);
   const bool is_programs = sum.room.at == nullptr;
   return is_programs && brings_to_device(callback) && readers_of(callback, sum) > 1 ? begin_sum(pe, {name}) : sum;
+}
+
+// Not those that some PE has in memory of the host; nor so many that the slices were nothing but beginnings.
+bool are_combined_in_slices(const std::vector<DeviceContribution>& names) {
+  constexpr std::size_t most_slices = 64;
+  return names.size() > 1 && names.size() <= most_slices && !is_small(names[0]) &&
+         std::all_of(names.begin(), names.end(), [](const DeviceContribution& name) { return name.on_gpu != 0; });
 }
 
 bool take_result(const CkCallback& callback, void* payload) {
@@ -496,7 +630,12 @@ bool take_result(const CkCallback& callback, void* payload) {
     gather(pe, std::move(names), callback, of);
     return true;
   }
-  Sum& sum = sum_to_read(pe, names[0], callback);
+  if (names.size() > 1) in_order(names);
+  if (are_combined_in_slices(names)) {
+    reduce_scatter(pe, names, callback, of);
+    return true;
+  }
+  Sum& sum = names.size() > 1 ? begin_sum(pe, names) : sum_to_read(pe, names[0], callback);
   when_ready(sum, [&pe, &sum, of, callback] { give_result(pe, sum, callback, of); });
   return true;
 }
@@ -509,6 +648,7 @@ void register_device_reductions() {
   entry_wanted = register_runtime_entry("reduction of device buffers: bytes are wanted", on_wanted);
   entry_there = register_runtime_entry("reduction of device buffers: bytes are there", on_there);
   register_device_gathers();
+  register_reduce_scatters();
 }
 
 }  // namespace periapt::zero_copy
@@ -555,17 +695,21 @@ DeviceContribution::DeviceContribution(std::size_t size, const CkDeviceBuffer& b
   Sum& sum = make_sum(here, with, size);
   sum.place.at = static_cast<std::byte*>(const_cast<void*>(buffer.ptr));
   sum.place.kind = kind_of(here, buffer.ptr, size);
-  sum.name.on_gpu = sum.place.kind != ucx::MemoryKind::host;
+  sum.name.on_gpu = sum.place.kind != ucx::MemoryKind::host && !is_small(sum.name);
   sum.name.by = by;
   sum.cb = buffer.cb;
   sum.stream = buffer.cuda_stream.native();
   sum.waiting.sum = &sum;
   sum.waiting.done = [](machine::Transfer& waiting, const Status& status) {
     Sum& sum = *static_cast<Sum::Waiting&>(waiting).sum;
-    Pe::current()->end_pending();
+    Pe& pe = *Pe::current();
+    pe.end_pending();
     if (!status) failed(sum.name, status);
     sum.stream = DeviceStream().native();  // what the program gives its stream from here on is not waited for
-    is_ready(sum);
+    if (is_small(sum.name) && sum.place.kind != ucx::MemoryKind::host)
+      bring_to_host(pe, sum);
+    else
+      is_ready(sum);
   };
   here.begin_pending();
   here.when_reached(sum.stream, sum.place, sum.waiting);

@@ -11,6 +11,7 @@
 #include "machine/gpu/rooms.h"
 #include "runtime/api/device_contribution.h"
 #include "runtime/api/reduction_message.h"
+#include "runtime/zero_copy/gathered.h"
 #include "runtime/zero_copy/zero_copy_parts.h"
 
 namespace periapt::gpu {
@@ -26,7 +27,7 @@ struct Part;
 struct Sum {
   struct Waiting : machine::Transfer {
     Sum* sum = nullptr;
-  } waiting;  // for a stream, of a contribution
+  } waiting;  // for a stream
   DeviceContribution name;
   ucx::Place place;
   CkCallback cb = CkCallback(CkCallback::ignore);  // of a contribution, which lies where the program has it
@@ -34,14 +35,13 @@ struct Sum {
   bool ready = false;
   std::function<void()> reader;
   int readers = 1;      // of a result that all members of a group fetch: so many
-  CkNcpyBuffer lent{};  // to those that gather it
+  CkNcpyBuffer lent{};  // to those that gather it, or slices of it
   // Of one that is made of others.
   gpu::Room room;                 // where it lies
   gpu::Folder* folder = nullptr;  // what combines them; null: the host
   std::vector<std::unique_ptr<Part>> parts;
-  std::vector<Part*> early;  // those that came before the first one was in its place
-  std::size_t left = 0;
-  bool begun = false, has_first = false;
+  std::uint64_t offset = 0;  // in them
+  std::size_t left = 0;      // of them, which cannot be read yet
 };
 
 Sum& make_sum(Pe& pe, CkReduction::reducerType type, std::uint64_t bytes);
@@ -65,14 +65,42 @@ int items_for(int ep, std::uint64_t bytes, const std::string& of = "the result o
 // message that waits for elements has to wait.
 CkCallback not_inline(CkCallback callback);
 
+// The members' order: by collection, then by index.
+bool precedes(const DeviceContribution& a, const DeviceContribution& b);
+
+// ---- in slices
+
+// A sum of this PE's of so many bytes at `offset` of each of these, which are lent to all PEs that combine slices of
+// them. It is ready when each of them has been brought to it.
+Sum& begin_slice(Pe& pe, const std::vector<DeviceContribution>& names, std::uint64_t offset, std::uint64_t bytes);
+// Sum number `number` of those: where it is lent from; of this PE's own neither is looked at.
+void bring_to_slice(Pe& pe, Sum& slice, std::size_t number, const CkNcpyBuffer& lent,
+                    const DeviceDescription& described);
+// The result of a reduction is the sum of these, in that order. Has it combined in slices, and sends it.
+void reduce_scatter(Pe& pe, const std::vector<DeviceContribution>& names, const CkCallback& to,
+                    const std::shared_ptr<const CkReductionMsg>& of);
+void register_reduce_scatters();
+
+// ---- to many
+
+// Lends it, which is ready, to all that fetch it or read it where it is: what they have to know of that.
+GatheredPart lend(Pe& pe, Sum& sum);
+// All have read these.
+void give_back(Pe& pe, const std::vector<DeviceContribution>& names);
 // The result of an allgather is these parts: all of them are on some PE, or will be. Sends it.
 void gather(Pe& pe, std::vector<DeviceContribution> parts, const CkCallback& to,
             const std::shared_ptr<const CkReductionMsg>& of);
+// The same of a reduction, by its slices, which are lent.
+void gather_slices(Pe& pe, std::vector<DeviceContribution> names, std::vector<GatheredPart> slices,
+                   const CkCallback& to, const std::shared_ptr<const CkReductionMsg>& of);
 void register_device_gathers();
 // Those of this PE that have not ended.
 struct Gathering;
 std::vector<Gathering*>& gatherings_of(Pe& pe);
+struct Scatters;
+std::shared_ptr<Scatters>& scatters_of(Pe& pe);
 // What they wait for, in words, for the watchdog.
 std::string describe_gathers(Pe& pe);
+std::string describe_scatters(Pe& pe);
 
 }  // namespace periapt::zero_copy

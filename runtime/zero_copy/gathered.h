@@ -1,5 +1,6 @@
-// The result of an allgather of device buffers, as its receivers get it: the call carries where the parts are, and each
-// receiver fetches all of them to where it wants them. See device_gather.cpp.
+// The result of an allgather of device buffers, or of a reduction that was combined in slices, as its receivers get it:
+// the call carries where the parts are, and each receiver fetches all of them to where it wants them. See
+// device_gather.cpp.
 //
 //   | ArraysHead | ArrayRecord | the arguments | GatheredHead | GatheredPart for each member, in their order |
 #pragma once
@@ -19,7 +20,8 @@ namespace periapt::zero_copy {
 struct GatheredHead {
   CkNcpyBuffer whole;  // of no memory: its callback is told of each receiver that has fetched all
   std::uint64_t parts = 0;
-  std::uint64_t members = 0;  // 1: the receivers are to be those that have contributed
+  std::uint32_t members = 0;  // 1: the receivers are to be those that have contributed
+  std::uint32_t slices = 0;   // 1: of a reduction, of which less than all may be wanted
 };
 struct GatheredPart {
   CkNcpyBuffer buffer;  // cnt: bytes
@@ -38,10 +40,11 @@ class Gathered {
 
   GatheredHead head;
   bool has(const CkArrayIndexBase& member) const;
-  // Brings the parts to `to`, one behind the other, those first that follow this PE's own; one that lies where it
-  // belongs stays there. `posted`: the receiver's memory for the result, which may not cover any other part. `entry`:
-  // for messages; -1: no call brings them.
-  void fetch(Pe& pe, ucx::Place to, std::span<const std::byte> posted, int entry, std::function<void()> fetched);
+  // Brings so many bytes of the parts to `to`, one behind the other, those first that follow this PE's own; one that
+  // lies where it belongs stays there. `posted`: the receiver's memory for the result, which may not cover any other
+  // part. `entry`: for messages; -1: no call brings them.
+  void fetch(Pe& pe, ucx::Place to, std::uint64_t bytes, std::span<const std::byte> posted, int entry,
+             std::function<void()> fetched);
 
  private:
   struct Fetch;

@@ -253,7 +253,7 @@ class PostedCall {
   // The same of an array that may come from or go to the memory of a GPU: behind what its stream has to do.
   void move_to_device(Array& array, const CkNcpyBufferPost& post) {
     if (!post.layout.is_contiguous()) demand_room(array, post);
-    if (array.device->gathered) demand_whole(array, post);
+    if (array.device->gathered && array.device->gathered->head.slices == 0) demand_whole(array, post);
     array.local = post.assigned;
     array.size = std::min(array.size, post.assigned_bytes);
     array.local_kind = kind_of(objects_.pe, array.local, array.size);
@@ -304,7 +304,7 @@ class PostedCall {
     CkCallback cb = CkCallback(CkCallback::ignore);  // the sender's
     DeviceDescription description;
     std::shared_ptr<std::byte> mapping;  // of another process's memory that they are unpacked from
-    std::unique_ptr<Gathered> gathered;  // the result of an allgather: where its parts are
+    std::unique_ptr<Gathered> gathered;  // the result of an allgather or a reduction: where its parts are
   };
   struct Array : Access {
     PostedCall* call = nullptr;
@@ -356,7 +356,7 @@ class PostedCall {
     const std::span<const std::byte> posted =
         device.room.at == nullptr ? std::span<const std::byte>(to.at, array.size)
                                   : std::span<const std::byte>(device.scattered.at, device.layout->extent);
-    device.gathered->fetch(pe, to, posted, array.entry, [&pe, &array] { array.ended(pe, array); });
+    device.gathered->fetch(pe, to, array.size, posted, array.entry, [&pe, &array] { array.ended(pe, array); });
   }
 
   // The elements at their sender have been read.

@@ -29,23 +29,50 @@ class FoldsTest : public GpuTest {
     write(memory, {bytes, bytes + values.size() * sizeof(T)});
     return memory;
   }
+  static FoldOrders orders(const std::vector<std::byte*>& from, std::byte* into, std::size_t count,
+                           FoldOperation operation, FoldItem item) {
+    FoldOrders told{};
+    told.into = reinterpret_cast<Word>(into);
+    told.count = count;
+    for (const std::byte* one : from) told.from[told.sources++] = reinterpret_cast<Word>(one);
+    told.operation = operation;
+    told.item = item;
+    return told;
+  }
+  // `sources` arrays of `count` items of a fold, which begin `askew` items behind a multiple of what it reads at a
+  // time.
+  template <class T>
+  void combine(FoldItem item, FoldOperation operation, T (*combined)(T, T), unsigned sources, std::size_t count,
+               std::size_t askew, bool in_place) {
+    std::unique_ptr<Folder> folder = std::move(*Folder::make(driver, 0));
+    std::vector<T> expected;
+    std::vector<std::byte*> arrays, from;
+    for (unsigned k = 0; k < sources; ++k) {
+      std::vector<T> numbers(count + askew + 1);
+      for (std::size_t i = 0; i < numbers.size(); ++i)
+        numbers[i] = static_cast<T>(static_cast<int>(i * (k + 1) % 7) - 3);
+      arrays.push_back(with(numbers));
+      from.push_back(arrays.back() + askew * sizeof(T));
+      if (k == 0) expected = numbers;
+      for (std::size_t i = askew; k != 0 && i < askew + count; ++i) expected[i] = combined(expected[i], numbers[i]);
+    }
+    std::byte* const into = in_place ? arrays[0] : with(std::vector<T>(count + askew + 1));
+    if (!in_place) {
+      std::fill(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(askew), T());
+      expected.back() = T();
+    }
+    ASSERT_TRUE(folder->begin(orders(from, into + askew * sizeof(T), count, operation, item)).ok());
+    ASSERT_TRUE(driver.finish({folder->stream(), 0}).ok());
+    EXPECT_EQ(values<T>(into, expected.size()), expected) << static_cast<int>(item) << " of " << sources;
+    if (!in_place) free(into);
+    for (std::byte* array : arrays) free(array);
+  }
   template <class T>
   void combine(FoldItem item, FoldOperation operation, T (*combined)(T, T)) {
-    std::unique_ptr<Folder> folder = std::move(*Folder::make(driver, 0));
-    std::vector<T> a, b;
-    for (int i = 0; i < 3000; ++i) {
-      a.push_back(static_cast<T>(i % 7 - 3));
-      b.push_back(static_cast<T>(i % 11 - 5));
-    }
-    std::byte *const into = with(a), *const from = with(b);
-    const FoldOrders orders{reinterpret_cast<Word>(into), reinterpret_cast<Word>(from), a.size() - 1, operation, item};
-    ASSERT_TRUE(folder->begin(orders).ok());
-    ASSERT_TRUE(driver.finish({folder->stream(), 0}).ok());
-    for (std::size_t i = 0; i < a.size() - 1; ++i) a[i] = combined(a[i], b[i]);
-    EXPECT_EQ(values<T>(into, a.size()), a) << static_cast<int>(item);
-    EXPECT_EQ(values<T>(from, a.size()), b);
-    free(into);
-    free(from);
+    combine<T>(item, operation, combined, 2, 2999, 0, true);
+    combine<T>(item, operation, combined, 3, 77, 0, false);
+    combine<T>(item, operation, combined, FoldOrders::kMostSources, 40, 1, false);
+    combine<T>(item, operation, combined, 1, 33, 0, false);
   }
   template <class T>
   void combine(FoldItem item) {
@@ -70,6 +97,17 @@ TEST_P(FoldsTest, CombineNumbersOfEachType) {
   combine<double>(FoldItem::float64);
 }
 
+TEST_P(FoldsTest, CombineInTheOrderOfTheSources) {
+  std::unique_ptr<Folder> folder = std::move(*Folder::make(driver, 0));
+  const double large = 1e17;
+  const std::vector<std::byte*> from = {with(std::vector<double>(5, large)), with(std::vector<double>(5, -large)),
+                                        with(std::vector<double>(5, 1))};
+  std::byte* const into = with(std::vector<double>(5));
+  ASSERT_TRUE(folder->begin(orders(from, into, 5, FoldOperation::sum, FoldItem::float64)).ok());
+  ASSERT_TRUE(driver.finish({folder->stream(), 0}).ok());
+  EXPECT_EQ(values<double>(into, 5), std::vector<double>(5, 1)) << "1 is lost in any other order";
+}
+
 TEST_P(FoldsTest, ReadWhatTheKernelMayTouchAndNothingElse) {
   std::unique_ptr<Folder> folder = std::move(*Folder::make(driver, 0));
   std::byte* const mine = make(Kind::device, 80);
@@ -80,9 +118,15 @@ TEST_P(FoldsTest, ReadWhatTheKernelMayTouchAndNothingElse) {
   EXPECT_TRUE(folder->reads(make(Kind::pinned, 80), 80, 8));
   EXPECT_TRUE(folder->reads(make(Kind::pool, 80), 80, 8));
   EXPECT_FALSE(folder->reads(make(Kind::managed, 80), 80, 8));
-  EXPECT_FALSE(folder->reads(make(Kind::device, 80, 1), 80, 8)) << "it is another GPU's";
+  EXPECT_TRUE(folder->reads(make(Kind::device, 80, 1), 80, 8)) << "another GPU's, which lets it";
+  EXPECT_FALSE(folder->reads(make(Kind::device, 80, 1), 80, 8, true)) << "opened at another one";
   const std::vector<double> host(10);
   EXPECT_FALSE(folder->reads(host.data(), 80, 8));
+}
+
+TEST_P(FoldsTest, ReadNoGpuThatDoesNotLetThem) {
+  settings.peers = 0;
+  EXPECT_FALSE((*Folder::make(driver, 0))->reads(make(Kind::device, 80, 1), 80, 8));
 }
 
 TEST_P(FoldsTest, SayWhyAGpuHasNoKernel) {
@@ -106,8 +150,7 @@ TEST_P(FoldsTest, AnswerWhatTheDriverRefuses) {
   std::unique_ptr<Folder> folder = std::move(*Folder::make(driver, 0));
   settings.launches = 0;
   std::byte* const memory = make(Kind::device, 80);
-  const Word at = reinterpret_cast<Word>(memory);
-  EXPECT_FALSE(folder->begin({at, at, 10, FoldOperation::sum, FoldItem::float64}).ok());
+  EXPECT_FALSE(folder->begin(orders({memory, memory}, memory, 10, FoldOperation::sum, FoldItem::float64)).ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, FoldsTest, ::testing::Values("cuda", "hip"),

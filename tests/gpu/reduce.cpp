@@ -3,6 +3,7 @@
 // the process's driver, which in ./check is a fake one; without any, all memory is the host's.
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <complex>
 #include <memory>
 #include <mutex>
@@ -123,7 +124,48 @@ Memory& make_contribution(int giver, int size, Type type) {
 std::size_t bytes_of(int size, Type type) {
   return static_cast<std::size_t>(size) * with_type(type, [](auto zero) { return sizeof zero; });
 }
+// Numbers whose sum depends on the order in which they are added, as a thousand of them do.
+double rounded_value(int giver, int i) { return (giver * 7919 + i * 31) % 10007 / 3.0 * (giver % 2 != 0 ? 1 : 1e6); }
+Memory& make_rounded(int giver, int size, Kind kind) {
+  std::vector<double> values(static_cast<std::size_t>(size));
+  for (int i = 0; i < size; ++i) values[static_cast<std::size_t>(i)] = rounded_value(giver, i);
+  Memory& memory = make(kind, values.size() * sizeof values[0]);
+  memory.write(values);
+  return memory;
+}
+// The sums of so many, added one after the other. Of PEs that report to others than PE 0, which those of several hosts
+// do, they are added along a tree.
+void check_rounded(const Memory& memory, const double* x, int n, int contributors) {
+  const std::vector<double> there = memory.read(x, static_cast<std::size_t>(n));
+  for (int i = 0; i < n; ++i) {
+    double sum = rounded_value(0, i);
+    for (int giver = 1; giver < contributors; ++giver) sum += rounded_value(giver, i);
+    const bool along_tree = contributors > 5 && CmiNumPhysicalNodes() > 1;
+    const double off = std::abs(there[static_cast<std::size_t>(i)] - sum);
+    DEMAND(along_tree ? off <= 1e-12 * sum : off == 0);
+  }
+}
 CkDeviceBuffer to_give(const Memory& memory) { return memory.to_send(CkCallback(CkIndex_Main::one(), mainProxy)); }
+
+// What was given is free again: it holds something else from now on.
+struct Given {
+  Memory& memory;
+  std::size_t doubles;
+};
+void use_again(void* given, void* message) {
+  CkFreeMsg(message);
+  const std::unique_ptr<Given> part(static_cast<Given*>(given));
+  part->memory.write(std::vector<double>(part->doubles, -2));
+  mainProxy.one();
+}
+
+// To its stream: one that does nothing, when it begins.
+void put_kernel(const Memory& memory) {
+  const int gpu = CkMyPe() % static_cast<int>(driver()->gpus().size());
+  periapt::gpu::FoldOrders nothing{};
+  void* arguments[] = {&nothing};
+  must(driver()->launch({memory.stream(), gpu}, must(periapt::gpu::Folder::kernel(*driver(), gpu)), 1, 1, arguments));
+}
 
 // Where a member gives from, and gets the result.
 class Member {
@@ -200,6 +242,8 @@ class Main : public CBase_Main {
       thisProxy.behind();
     else if (wrong == "apart")
       thisProxy.apart();
+    else if (wrong == "early")
+      thisProxy.early();
     else
       (wrong == "many" ? CProxy_Cell(CProxy_Cell::ckNew(1)) : cells).wrong(wrong, file);
   }
@@ -246,6 +290,10 @@ class Main : public CBase_Main {
       for (Type type : usual) to_message(cells, cell_count, size, type);
     to_message(branches, CkNumPes(), 5000, CkReduction::sum_double, 7);
     to_message(nodes, CkNumNodes(), 5000, CkReduction::min_int);
+    // More on a PE than a kernel takes at a time.
+    const CProxy_Cell many = CProxy_Cell::ckNew(40);
+    to_message(many, 40, 3001, CkReduction::sum_double);
+    to_message(many, 40, 20, CkReduction::sum_double);
 
     // To one receiver.
     contributors_ = cell_count;
@@ -264,6 +312,17 @@ class Main : public CBase_Main {
       branches.give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(Branch, all), branches));
       wait(2 * CkNumPes());
       nodes.give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(NodeBranch, all), nodes));
+      wait(2 * CkNumNodes());
+    }
+    // The same for all, to the last bit; whole, or as much as they want.
+    for (int size : {1, 512, 513, 2001, 20'003})
+      for (const bool of_all_kinds : {false, true})
+        for (const bool wants_half : {false, true}) {
+          branches.giveRounded(size, of_all_kinds, wants_half);
+          wait(2 * CkNumPes());
+        }
+    for (int size : {512, 20'003}) {
+      nodes.giveRounded(size);
       wait(2 * CkNumNodes());
     }
     const CProxy_Cell alone = CProxy_Cell::ckNew(1);
@@ -319,6 +378,17 @@ class Main : public CBase_Main {
     CkPrintf("GPU 0 is %s here\n", opened & 1 ? "open" : "closed");
     CkExit();
   }
+  // A small part has been read when it is on the host: before any other member contributes.
+  void early() {
+    contributors_ = cell_count;
+    const CkCallback to(CkReductionTarget(Main, onDevice), mainProxy);
+    cells[0].give(8, CkReduction::sum_double, to);  // a GPU's memory
+    wait(1);
+    for (int i = 1; i < cell_count; ++i) cells[i].give(8, CkReduction::sum_double, to);
+    wait(cell_count);
+    CkPrintf("the first part was read first\n");
+    CkExit();
+  }
   // From a checkpoint that was taken while a reduction was under way; in the run that has taken it, that is all.
   void resume() {
     if (began_here) return CkExit();
@@ -355,10 +425,7 @@ class Cell : public CBase_Cell {
     given_alone = &memory;
     giving_thread = std::this_thread::get_id();
     contribute(bytes_of(size, CkReduction::sum_double), to_give(memory), CkReduction::sum_double, to);
-    if (!goes_on) return;
-    periapt::gpu::FoldOrders nothing{};
-    void* arguments[] = {&nothing};
-    must(driver()->launch({memory.stream(), 0}, must(periapt::gpu::Folder::kernel(*driver(), 0)), 1, 1, arguments));
+    if (goes_on) put_kernel(memory);
   }
   // The elements of a PE contribute one after the other; most have been reached when the last one does.
   void giveLater(int waited) {
@@ -443,6 +510,32 @@ class Branch : public CBase_Branch {
   }
   void all(double*& x, int&, CkDeviceBufferPost* post) { member_.take(x, post); }
   void all(double* x, int n) { member_.check(x, n, CkNumPes()); }
+  void giveRounded(int size, bool of_all_kinds, bool wants_half) {
+    constexpr Kind on_gpu[] = {Kind::device, Kind::pool, Kind::managed};
+    in_ = &make_rounded(thisIndex, size, of_all_kinds ? on_gpu[thisIndex % 3] : Kind::device);
+    const CkCallback whole(CkReductionTarget(Branch, rounded), thisProxy),
+        half(CkReductionTarget(Branch, half), thisProxy);
+    const CkCallback again(use_again, new Given{*in_, static_cast<std::size_t>(size)});
+    contribute(bytes_of(size, CkReduction::sum_double), wants_half ? in_->to_send(again) : to_give(*in_),
+               CkReduction::sum_double, wants_half ? half : whole);
+  }
+  // Where it was contributed from, and written over when it is there.
+  void rounded(int&, double*& x, CkDeviceBufferPost* post) {
+    x = in_->at<double>();
+    post[0].cuda_stream = in_->stream();
+  }
+  void rounded(int n, double* x) {
+    check_rounded(*in_, x, n, CkNumPes());
+    in_->write(std::vector<double>(static_cast<std::size_t>(n), -1));
+    mainProxy.one();
+  }
+  void half(int& n, double*& x, CkDeviceBufferPost* post) {
+    n = (n + 1) / 2;
+    in_ = &make(Kind::device, static_cast<std::size_t>(n) * sizeof(double));
+    x = in_->at<double>();
+    post[0].cuda_stream = in_->stream();
+  }
+  void half(int n, double* x) { rounded(n, x); }
   // PE 0 gets it to where it was contributed from. The other threads of its process fetch it when that has been written
   // over.
   void overwrite(int& n, double*& x, CkDeviceBufferPost* post) {
@@ -469,6 +562,7 @@ class Branch : public CBase_Branch {
 
 class NodeBranch : public CBase_NodeBranch {
   Member member_;
+  Memory* in_ = nullptr;
 
  public:
   NodeBranch() = default;
@@ -479,6 +573,19 @@ class NodeBranch : public CBase_NodeBranch {
   }
   void all(int&, double*& x, CkDeviceBufferPost* post) { member_.take(x, post); }
   void all(int n, double* x) { member_.check(x, n, CkNumNodes()); }
+  void giveRounded(int size) {
+    in_ = &make_rounded(thisIndex, size, Kind::device);
+    contribute(bytes_of(size, CkReduction::sum_double), to_give(*in_), CkReduction::sum_double,
+               CkCallback(CkReductionTarget(NodeBranch, rounded), thisProxy));
+  }
+  void rounded(int&, double*& x, CkDeviceBufferPost* post) {
+    x = in_->at<double>();
+    post[0].cuda_stream = in_->stream();
+  }
+  void rounded(int n, double* x) {
+    check_rounded(*in_, x, n, CkNumNodes());
+    mainProxy.one();
+  }
 };
 
 #include "gpu_reductions.def.h"

@@ -66,17 +66,22 @@ CourierCommand read_command(const CourierCommand* at) {
   return {read_system(&at->to), read_system(&at->from), read_system(&at->bytes), read_system(&at->check)};
 }
 
+// A unit that lies askew costs the GPU as an address does at which there is nothing.
+template <class Unit>
+void* place_of_unit(Word at) {
+  return at % alignof(Unit) == 0 ? reinterpret_cast<void*>(at) : nullptr;
+}
 template <class Unit>
 Unit load_unit(Word from) {
   Unit unit{};
-  if (!fake_gpu::Machine::of_process().touch(launch_of_thread->gpu, nullptr, reinterpret_cast<const void*>(from), &unit,
+  if (!fake_gpu::Machine::of_process().touch(launch_of_thread->gpu, nullptr, place_of_unit<Unit>(from), &unit,
                                              sizeof(unit)))
     throw Stopped();
   return unit;
 }
 template <class Unit>
 void store_unit(Word to, Unit unit) {
-  if (!fake_gpu::Machine::of_process().touch(launch_of_thread->gpu, reinterpret_cast<void*>(to), nullptr, &unit,
+  if (!fake_gpu::Machine::of_process().touch(launch_of_thread->gpu, place_of_unit<Unit>(to), nullptr, &unit,
                                              sizeof(unit)))
     throw Stopped();
 }
