@@ -99,6 +99,9 @@ void PeObjects::construct(int ep, void* object, Message message) {
   Delivery call(std::move(message));
   call.entry = static_cast<std::uint16_t>(ep);
   call.object = object;
+  // What the constructor keeps it may send on or copy: a creation's target would hide the class that packs it.
+  if (call.message && call.message.shared() && !entry_info(ep).runtime_frees()) call.message = call.message.copy();
+  if (call.message && !call.message.shared()) call.message->target = Target::none;
   enter(call);
 }
 
