@@ -293,9 +293,9 @@ class Checker {
       if (!seen.insert(a.name).second) out_.warning(a.span, "[" + a.name + "] is given twice");
     const bool array = chare.kind == ChareKind::array;
     if (entry.isConstructor) {
-      for (const char* a :
-           {"sync", "exclusive", "threaded", "reductiontarget", "local", "whenidle", "iget", "aggregate", "python"})
+      for (const char* a : {"sync", "exclusive", "reductiontarget", "local", "whenidle", "iget", "aggregate", "python"})
         wrong(a, "cannot stand on a constructor");
+      if (chare.kind != ChareKind::chare) wrong("threaded", "cannot stand on a constructor, unless it is a chare's");
     } else if (!array) {
       for (const Attribute& a : entry.attributes)
         if (a.name == "createhere" || a.name == "createhome")

@@ -258,6 +258,7 @@ struct hash<CkArrayIndex> {
   size_t operator()(const CkArrayIndex& i) const noexcept { return static_cast<size_t>(i.hash64()); }
 };
 }  // namespace std
+struct IndexHasher : std::hash<CkArrayIndex> {};  // Charm++'s name, for programs' std::unordered_map
 
 namespace periapt {
 namespace chare {

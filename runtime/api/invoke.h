@@ -344,22 +344,30 @@ void migrationConstruct(void* object) {
 }
 
 // --- reduction targets ---------------------------------------------------------------------------------------------
-const void* reduction_data(void* message, std::size_t& size);
+const void* reduction_data(const void* message, std::size_t& size);
+// Ends the run where the result is that of a tuple reduction: no values, but bytes for CkReductionMsg::toTuple().
+void demand_values(const void* message);
 
 class ReductionArgs {
  public:
-  explicit ReductionArgs(const Delivery& call) : data_(reduction_data(call.arguments, size_)), in_(data_, size_) {}
+  explicit ReductionArgs(const Delivery& call)
+      : message_(call.arguments), data_(reduction_data(message_, size_)), in_(data_, size_) {}
   template <class T>
   T* array() const {
+    if (sizeof(T) > 1) demand_values(message_);
     return static_cast<T*>(const_cast<void*>(data_));
   }
   template <class T>
   std::size_t count() const {
     return size_ / sizeof(T);
   }
-  PUP::fromMem& in() { return in_; }
+  PUP::fromMem& in() {
+    demand_values(message_);
+    return in_;
+  }
 
  private:
+  const void* message_;
   std::size_t size_ = 0;
   const void* data_;
   PUP::fromMem in_;

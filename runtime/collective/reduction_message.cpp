@@ -56,14 +56,16 @@ void set_contribution(CkReductionMsg* message, CkReduction::reducerType type, co
 }
 }  // namespace chare
 
-const void* reduction_data(void* message, std::size_t& size) {
-  auto* contributions = static_cast<CkReductionMsg*>(message);
-  if (contributions->getReducer() == CkReduction::tuple)
-    fatal("the result of a tuple reduction is for an entry that takes values", {},
-          "the results of its reductions lie one behind the other, with what says how long they are",
-          "declare `entry void result(CkReductionMsg* m);` and take them from m->toTuple()");
+const void* reduction_data(const void* message, std::size_t& size) {
+  auto* contributions = static_cast<const CkReductionMsg*>(message);
   size = contributions->getSize();
   return contributions->getData();
+}
+void demand_values(const void* message) {
+  if (static_cast<const CkReductionMsg*>(message)->getReducer() != CkReduction::tuple) return;
+  fatal("the result of a tuple reduction is for an entry that takes values", {},
+        "the results of its reductions lie one behind the other, with what says how long they are",
+        "declare `entry void result(CkReductionMsg* m);` and take them from m->toTuple()");
 }
 
 }  // namespace periapt

@@ -95,7 +95,7 @@ CkChareID new_chare(int type, int ep, int to, void* payload) {
   if (to < 0 || to >= pes) bad_pe(to, "PE", ep);
   const CkChareID id{to, objects.new_chare_serial()};
   Message argument = Message::from_payload(payload);
-  if (to != pe.index && pe.process.layer().route(to) == machine::Route::other_host) pack(argument);
+  pack_for(pe, to, argument);
   Message message = creation(std::move(argument), entry_new_chare, type, ep, 0, id.serial);
   note_created(pe, to, ep, message->size);
   if (anywhere && objects.seeds)

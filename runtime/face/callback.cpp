@@ -31,7 +31,8 @@ char anchor;  // moves with the program's code
 namespace periapt {
 namespace {
 
-// To another host the message goes itself; what its envelope has no use for meanwhile says what is to be done.
+// To another process the message goes itself, packed; what its envelope has no use for meanwhile says what is to be
+// done.
 void send_c_call_far(Pe& here, int pe, CkCallbackFn fn, void* param, void* payload) {
   Message message = payload ? Message::from_payload(payload) : Message::make(0);
   const auto parameter = reinterpret_cast<std::uintptr_t>(param);
@@ -58,7 +59,7 @@ void register_callback_entries() {
     const CCall c = call.read<CCall>();
     c.fn(c.param, c.message);
   });
-  entry_call_c_function_far = register_runtime_entry("callback: C function, from another host", call_c_function_far);
+  entry_call_c_function_far = register_runtime_entry("callback: C function, from another process", call_c_function_far);
 }
 }  // namespace periapt
 
@@ -176,8 +177,7 @@ void CkCallback::send(void* message, int options) const {
       return reinterpret_cast<Ck1CallbackFn>(d.c1fn.from_anchor + reinterpret_cast<std::intptr_t>(&anchor))(message);
     case callCFn: {
       if (pe == here.index) return d.cfn.fn(d.cfn.param, message);
-      if (here.process.layer().route(pe) == machine::Route::other_host)
-        return send_c_call_far(here, pe, d.cfn.fn, d.cfn.param, message);
+      if (!here.process.is_mine(pe)) return send_c_call_far(here, pe, d.cfn.fn, d.cfn.param, message);
       return send_runtime(here, pe, entry_call_c_function, 0, 0, CCall{d.cfn.fn, d.cfn.param, message});
     }
     case sendChare:

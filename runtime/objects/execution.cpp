@@ -99,7 +99,13 @@ void PeObjects::construct(int ep, void* object, Message message) {
   Delivery call(std::move(message));
   call.entry = static_cast<std::uint16_t>(ep);
   call.object = object;
-  enter(call);
+  // What the constructor keeps it may send on or copy: a creation's target would hide the class that packs it.
+  if (call.message && call.message.shared() && !entry_info(ep).runtime_frees()) call.message = call.message.copy();
+  if (call.message && !call.message.shared()) call.message->target = Target::none;
+  if (!(entry_info(ep).flags & ep_threaded)) return enter(call);
+  // The bases are made before the thread can wait, so what the creation says is no longer needed then.
+  call.owner = ThreadOwner::of_chare(creating.chare.serial).key;
+  start_thread(call);
 }
 
 // What the thread of a [threaded] entry needs. Inline arguments move here, as the thread may outlive its caller.

@@ -69,14 +69,17 @@ Message packed_for_other_host(Message message) {
   return message;
 }
 
+void pack_for(const Pe& pe, int to, Message& message) {
+  if (pe.process.is_mine(to)) return;
+  const MessageInfo* info = class_of(message);
+  if (info && (!info->relocatable || pe.process.layer().route(to) == machine::Route::other_host)) pack(message);
+}
+
 void send_to(Pe& pe, int to, Message&& message) {
   if (to == pe.index) return pe.send(to, std::move(message));
   if (pe.is_small(message) && (!pack_now(message) || pe.is_small(message)) && !message.shared())
     return pe.send_small(to, std::move(message));
-  if (!pe.process.is_mine(to)) {
-    const MessageInfo* info = class_of(message);
-    if (info && !info->relocatable) pack(message);
-  }
+  pack_for(pe, to, message);
   pe.send(to, std::move(message));
 }
 

@@ -21,6 +21,8 @@ struct PackingTold {
 };
 Message packed_for_other_host(Message message);
 void unpack(Message& message);
+// Packs what send_to(pe, to) would, for a message that goes on under a target that hides its class (a creation).
+void pack_for(const Pe& pe, int to, Message& message);
 
 // Sends to `to`, packing messages that need it when they leave the process.
 void send_to(Pe& pe, int to, Message&& message);

@@ -38,11 +38,10 @@ Message token_of(const Message& seed) {
 // What will be delivered here after all does not count a second time.
 void uncount(Pe& pe, const Message& seed) { pe.processed += (seed->flags & envelope_counted) != 0; }
 
-// The message's class packs it where it leaves the process. (The target hides the class.)
-void pack_for(const Pe& pe, int to, Message& seed) {
-  if (pe.process.is_mine(to)) return;
+// The message's class packs it where it leaves the process, which the target hides.
+void pack_seed_for(const Pe& pe, int to, Message& seed) {
   const Target target = std::exchange(seed->target, Target::none);
-  pack(seed);
+  pack_for(pe, to, seed);
   seed->target = target;
 }
 }  // namespace
@@ -137,7 +136,7 @@ void Pool::give(int to, std::size_t count) {
       continue;
     }
     uncount(pe, seed);
-    pack_for(pe, to, seed);
+    pack_seed_for(pe, to, seed);
     seed->entry = static_cast<std::uint16_t>(entry_seed);
     seed->collection = static_cast<std::uint32_t>(pe.index);  // on the way
     pe.send(to, std::move(seed));

@@ -198,7 +198,7 @@ class PostedCall {
     objects_.call_aside(call_, object, [&](Delivery& call) { function(call, object, posts.data()); });
     for (std::size_t i = 0; i < posts.size(); ++i) {
       if (arrays_[i].matched) continue;
-      if (!posts[i].assigned)
+      if (!posts[i].assigned && arrays_[i].size != 0)  // an empty std::vector has no pointer to give
         fatal("a post entry method says nothing of array " + std::to_string(i), name_of(ep_), "",
               is_on_device(ep_) ? "set the array's pointer there to the memory, of a GPU or not, where it is to go"
                                 : "call CkMatchBuffer(post, " + std::to_string(i) +

@@ -84,6 +84,7 @@ class Main : public CBase_Main {
   }
   // Answers that a thread waits for when it likes, in another order than they were asked for.
   void get();
+  void bytesOfTuple(int n, char* bytes);
 };
 
 class Number : public CMessage_Number {
@@ -138,9 +139,56 @@ void Main::get() {
   if (value(single) != 42) CkAbort("a chare has another answer");
   CkWaitVoidFuture(seen);
   CkReleaseFutureID(seen);
+  const CkFuture sum = CkCreateFuture();
+  CProxy_Summer::ckNew(5, sum, CkNumPes() - 1);
+  if (value(sum.id) != 32) CkAbort("chares whose constructors wait have summed something else");
+  CProxy_Helper helpers = CProxy_Helper::ckNew();
+  helpers.tuple();
+}
+
+void Main::bytesOfTuple(int n, char* bytes) {
+  CkReductionMsg* message = CkReductionMsg::buildNew(n, bytes, CkReduction::tuple);
+  CkReduction::tupleElement* results = nullptr;
+  int count = 0;
+  message->toTuple(&results, &count);
+  if (count != 2 || *reinterpret_cast<int*>(results[0].data) != CkNumPes() ||
+      *reinterpret_cast<double*>(results[1].data) != CkNumPes() - 0.5)
+    CkAbort("the bytes of a tuple are those of another");
+  delete[] results;
+  delete message;
   CkPrintf("all checks passed\n");
   CkExit();
 }
+
+class Summer : public CBase_Summer {
+  CthThread waiting_ = nullptr;
+  int heard_ = 0;
+
+ public:
+  Summer(int depth, CkFuture sum) {
+    if (depth == 0) {
+      waiting_ = CthSelf();
+      CthSuspend();
+    } else {
+      const CkFuture sums[] = {CkCreateFuture(), CkCreateFuture()};
+      for (const CkFuture& part : sums) {
+        CProxy_Summer summer = CProxy_Summer::ckNew(depth - 1, part);
+        if (depth == 1) summer.hear(1);
+      }
+      for (const CkFuture& part : sums) {
+        Number* number = static_cast<Number*>(CkWaitReleaseFuture(part.id));
+        heard_ += number->value;
+        delete number;
+      }
+    }
+    CkSendToFuture(sum, new Number(heard_));
+    delete this;
+  }
+  void hear(int number) {
+    heard_ = number;
+    CthAwaken(waiting_);
+  }
+};
 
 class Idler : public CBase_Idler {
  public:
@@ -230,6 +278,15 @@ class Helper : public CBase_Helper {
   template <class T>
   void on(T value, CProxy_Taker takers) {
     takers.take(value);
+  }
+  void tuple() {
+    int one = 1;
+    double most = CkMyPe() + 0.5;
+    CkReduction::tupleElement parts[] = {{sizeof one, &one, CkReduction::sum_int},
+                                         {sizeof most, &most, CkReduction::max_double}};
+    CkReductionMsg* message = CkReductionMsg::buildFromTuple(parts, 2);
+    message->setCallback(CkCallback(CkReductionTarget(Main, bytesOfTuple), mainProxy));
+    contribute(message);
   }
 };
 

@@ -1,5 +1,5 @@
-// Messages as readonlys, with conditional fields, with an alloc() of their own; their envelopes; futures by number.
-// Each step of Main is one check.
+// Messages as readonlys, with conditional fields, with an alloc(), with pack() and unpack() of their own; their
+// envelopes; futures by number. Each step of Main is one check.
 #include <algorithm>
 #include <atomic>
 #include <string>
@@ -57,6 +57,36 @@ class Record : public CMessage_Record {
  public:
   int count;
   int* values;
+};
+// What it owns is on no other process, also of this host.
+class Chain : public CMessage_Chain {
+ public:
+  std::vector<int>* links;
+  CkCallback answer;
+  Chain(int count, const CkCallback& to)
+      : links(new std::vector<int>(static_cast<std::size_t>(count), 7)), answer(to) {}
+  ~Chain() { delete links; }
+  bool holds() const { return links->size() > 2 && links->front() == 7 && links->back() == 7; }
+  void pup(PUP::er& p) {
+    p | *links;
+    p | answer;
+  }
+  static void* pack(Chain* chain) {
+    PUP::sizer size;
+    size | *chain;
+    void* bytes = CkAllocBuffer(chain, static_cast<int>(size.size()));
+    PUP::toMem to(bytes);
+    to | *chain;
+    delete chain;
+    return bytes;
+  }
+  static Chain* unpack(void* bytes) {
+    Chain* chain = new (CkAllocBuffer(bytes, sizeof(Chain))) Chain(0, CkCallback());
+    PUP::fromMem from(bytes);
+    from | *chain;
+    CkFreeMsg(bytes);
+    return chain;
+  }
 };
 
 namespace {
@@ -136,6 +166,8 @@ class Main : public CBase_Main {
         return shared();
       case 6:
         return thisProxy.futures();
+      case 7:
+        return chains();
       default:
         CkPrintf("all checks passed\n");
         CkExit();
@@ -168,6 +200,10 @@ class Main : public CBase_Main {
     delete pooled;
     thisProxy.step();
   }
+
+  void chains();
+  static void chainCame(void* main, void* message);
+  void chain(Chain* chain);
 
   // What a program may ask of an envelope, and change in it.
   void envelopes() {
@@ -284,6 +320,51 @@ class Main : public CBase_Main {
     CkNetworkProgressAfter(3);
     thisProxy.step();
   }
+};
+
+// Makes an object with the message, and sends that back: to a function of this PE.
+void Main::chains() {
+  const int pes = CkNumPes();
+  const CkCallback answer(chainCame, this);
+  expected_ = 2 * pes + CkNumNodes() + pes + 1;
+  CProxy_Forge forge = CProxy_Forge::ckNew();
+  for (int pe = 0; pe < pes; ++pe) {  // some fit into a line, packed
+    CProxy_Smith::ckNew(new Chain(3, answer), pe);
+    forge[pe].insert(new Chain(300, answer), pe);
+  }
+  CProxy_Guild::ckNew(new Chain(300, answer));
+  CProxy_Hall::ckNew(new Chain(300, answer));
+  CProxy_Smith::ckNew(new Chain(300, answer), pes - 1);
+}
+void Main::chainCame(void* main, void* message) { static_cast<Main*>(main)->chain(static_cast<Chain*>(message)); }
+void Main::chain(Chain* chain) {
+  const bool right = chain->holds();
+  delete chain;
+  told(right);
+}
+namespace {
+void passBack(Chain* chain) {
+  require(chain->holds(), "what a message owns is lost where an object is made with it");
+  const CkCallback answer = chain->answer;
+  answer.send(chain);
+}
+}  // namespace
+class Smith : public CBase_Smith {
+ public:
+  explicit Smith(Chain* chain) { passBack(chain); }
+};
+class Forge : public CBase_Forge {
+ public:
+  explicit Forge(Chain* chain) { passBack(chain); }
+  explicit Forge(CkMigrateMessage*) {}
+};
+class Guild : public CBase_Guild {
+ public:
+  explicit Guild(Chain* chain) { passBack(chain); }
+};
+class Hall : public CBase_Hall {
+ public:
+  explicit Hall(Chain* chain) { passBack(chain); }
 };
 
 class Posts : public CBase_Posts {

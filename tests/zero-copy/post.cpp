@@ -152,9 +152,8 @@ class Cell : public CBase_Cell {
 
   // As programs did before there were tags: the pointer is set, and less may be wanted than is sent.
   void assigned(int*& x, int& n, int from, CkNcpyBufferPost* post) {
-    static int nothing;
-    a_.assign(n, -1);
-    x = n ? a_.data() : &nothing;
+    a_ = std::vector<int>(n, -1);
+    x = a_.data();  // null where n is 0
     n = n / 2;
   }
   void assigned(int* x, int n, int from) {
