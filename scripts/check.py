@@ -109,10 +109,12 @@ def configure(run: Run, options) -> bool:
     command = ["cmake", "--preset", run.preset, "-DPERIAPT_BUILD_TESTS=ON", *compilers_for(run.preset)]
     if run.without == ASAN_ALONE:
         command.append(f"-DPERIAPT_LEAVE_OUT={ASAN_ALONE}")
-    # The release run's translator serves the sanitizers' programs too: building it again twice costs minutes.
-    charmc = ROOT / "build" / "release" / "bin" / "charmc"
+    # The release run's translator serves the sanitizers' programs too, and its kernels: building them again twice costs minutes.
+    release = ROOT / "build" / "release"
+    charmc = release / "bin" / "charmc"
     if run.preset != "release" and charmc.exists():
-        command += [f"-DPERIAPT_CHARMC={charmc}", f"-DPERIAPT_CHARMC_TARGET={charmc}"]
+        command += [f"-DPERIAPT_CHARMC={charmc}", f"-DPERIAPT_CHARMC_TARGET={charmc}",
+                    f"-DPERIAPT_KERNEL_IMAGES={release / 'machine' / 'gpu'}"]
     if shutil.which("ccache"):
         command += ["-DCMAKE_C_COMPILER_LAUNCHER=ccache", "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
     return execute(command, run.log, options)[0] == 0
