@@ -1,6 +1,6 @@
 # What every folder of the tree uses: compile settings, and functions.
 #
-#   periapt_floor(NAME [OFF_PATH] SOURCES a.cpp ... [ALONE b.cpp ...] [LINK lib ...])   an object library of one folder, part of libperiapt
+#   periapt_floor(NAME [OFF_PATH [RARE]] SOURCES a.cpp ... [ALONE b.cpp ...] [LINK lib ...])   an object library of one folder, part of libperiapt
 #   periapt_join(TARGET [ALONE b.cpp ...])                 compiles the sources of a target together
 #   periapt_headers(NAME LIBRARY|PROGRAM INCLUDES <a.h> ... [OPTIONS ...] [LINK lib ...])   headers, compiled once for all that include them
 #   periapt_use_headers(TARGET NAME)                       ... and a target that does
@@ -163,19 +163,20 @@ set(standard_headers <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <
 set(on_path_options "")
 set(beside_path_options "")
 set(off_path_options "")
+set(rare_options $<$<CONFIG:Release>:-O1>)
 set(optimized_under_sanitizers base host shm tcp sim ucx_like pup message scheduler)
 if(PERIAPT_SANITIZE)
   set(on_path_options -O1)
   set(beside_path_options -O0)
   set(off_path_options -O0 $<$<IN_LIST:undefined,${PERIAPT_SANITIZE}>:-fno-sanitize=alignment,vptr>)
 endif()
-foreach(path IN ITEMS on_path beside_path off_path)
+foreach(path IN ITEMS on_path beside_path off_path rare)
   periapt_headers(${path}_headers LIBRARY INCLUDES ${standard_headers} OPTIONS ${${path}_options})
 endforeach()
 
-# OFF_PATH: no message passes through it.
+# OFF_PATH: no message passes through it. RARE: nor is it run more than a few times: compiling it at -O3 takes twice as long as at -O1.
 function(periapt_floor name)
-  cmake_parse_arguments(ARG "OFF_PATH" "" "SOURCES;ALONE;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "OFF_PATH;RARE" "" "SOURCES;ALONE;LINK" ${ARGN})
   add_library(periapt_${name} OBJECT ${ARG_SOURCES} ${ARG_ALONE})
   periapt_join(periapt_${name} ALONE ${ARG_ALONE})
   set(path on_path)
@@ -183,6 +184,8 @@ function(periapt_floor name)
     set(path off_path)
   elseif(PERIAPT_SANITIZE AND NOT name IN_LIST optimized_under_sanitizers)
     set(path beside_path)
+  elseif(ARG_RARE AND NOT PERIAPT_SANITIZE)
+    set(path rare)
   endif()
   target_compile_options(periapt_${name} PRIVATE ${${path}_options})
   periapt_use_headers(periapt_${name} ${path}_headers)
