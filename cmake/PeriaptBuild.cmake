@@ -54,6 +54,8 @@ endif()
 # Settings that every file of ours is compiled with, and that a program need not have.
 add_library(periapt_settings INTERFACE)
 target_compile_options(periapt_settings INTERFACE -Wall -Wextra -Wno-unused-parameter -fno-strict-aliasing)
+# Generated code declares each class of a .ci file as a class, which may be a struct: that matters to Microsoft's ABI alone.
+target_compile_options(periapt_settings INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-mismatched-tags>)
 # __FILE__ and __builtin_FILE() say base/log.cpp wherever the tree lies.
 target_compile_options(periapt_settings INTERFACE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 target_include_directories(periapt_settings INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
