@@ -119,7 +119,8 @@ function(periapt_join target)
     endif()
     math(EXPR number "${number} + 1")
   endforeach()
-  list(TRANSFORM ARG_ALONE PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/" REGEX "^[^/]")
+  list(FILTER ARG_ALONE EXCLUDE REGEX "^/")  # one that is made when all is built can't be read yet
+  list(TRANSFORM ARG_ALONE PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
   set_property(GLOBAL APPEND PROPERTY PERIAPT_BEGIN_FILES ${ARG_ALONE})
 endfunction()
 
