@@ -295,7 +295,8 @@ class Checker {
     if (entry.isConstructor) {
       for (const char* a : {"sync", "exclusive", "reductiontarget", "local", "whenidle", "iget", "aggregate", "python"})
         wrong(a, "cannot stand on a constructor");
-      if (chare.kind != ChareKind::chare) wrong("threaded", "cannot stand on a constructor, unless it is a chare's");
+      if (chare.kind != ChareKind::chare)
+        wrong("threaded", "cannot stand on a constructor, unless it is that of a chare (no mainchare, group or array)");
     } else if (!array) {
       for (const Attribute& a : entry.attributes)
         if (a.name == "createhere" || a.name == "createhome")

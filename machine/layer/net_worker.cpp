@@ -271,7 +271,8 @@ const char* NetWorker::wrong_with_block(std::span<const std::byte> wire, ucx::Ta
 
 PERIAPT_INLINE const char* NetWorker::wrong_with(std::span<const std::byte> wire, ucx::PeerId from,
                                                  ucx::Tag tag) const {
-  if (NetPeers::index_of(from) >= peers_.processes() * NetPeers::kWorkersMax) return "no worker has that number";
+  if (from - 1 >= static_cast<ucx::PeerId>(peers_.processes() * NetPeers::kWorkersMax))
+    return "no worker has that number";
   if (!is_ours(pe_of(tag))) return "it is for a PE that is not here";
   return (tag & kLine) != 0 ? wrong_with_line(wire) : wrong_with_block(wire, tag);
 }
@@ -317,10 +318,8 @@ void NetWorker::on_line(ucx::PeerId from, ucx::Tag tag, std::span<const std::byt
   tag |= kLine;
   check(wire, from, tag);
   Peer& peer = peer_at(NetPeers::index_of(from));
-  if (PERIAPT_UNLIKELY(number_of(tag) != peer.expected)) {
-    peer.early.emplace(number_of(tag), Early{tag, copy_of(*driver_, wire), wire.size()});
-    return;
-  }
+  if (PERIAPT_UNLIKELY(number_of(tag) != peer.expected))
+    return keep_early(peer, from, {tag, copy_of(*driver_, wire), wire.size()});
   ++peer.expected;
   deliver(pe_of(tag), line_of(wire));
   if (PERIAPT_UNLIKELY(!peer.early.empty())) deliver_early(peer);
@@ -336,13 +335,18 @@ void NetWorker::on_block(ucx::Buffer message, const ucx::Received& received) {
   Peer& peer = peer_at(NetPeers::index_of(received.from));
   const std::size_t bytes = message.size();
   const Early block{tag, message.detach(), bytes};
-  if (PERIAPT_UNLIKELY(number_of(tag) != peer.expected)) {
-    peer.early.emplace(number_of(tag), block);
-    return;
-  }
+  if (PERIAPT_UNLIKELY(number_of(tag) != peer.expected)) return keep_early(peer, received.from, block);
   ++peer.expected;
   deliver(block);
   if (PERIAPT_UNLIKELY(!peer.early.empty())) deliver_early(peer);
+}
+
+void NetWorker::keep_early(Peer& peer, ucx::PeerId from, const Early& message) {
+  const std::uint32_t number = number_of(message.tag);
+  const bool is_behind = static_cast<std::int32_t>(number - peer.expected) < 0;
+  if (is_behind || !peer.early.emplace(number, message).second)
+    refuse({static_cast<const std::byte*>(message.block), message.bytes}, from, message.tag,
+           "one with its number has come before");
 }
 
 void NetWorker::deliver_early(Peer& peer) {

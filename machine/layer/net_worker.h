@@ -164,6 +164,7 @@ class NetWorker final : public host::FarSide {
   void on_line(ucx::PeerId from, ucx::Tag tag, std::span<const std::byte> wire);
   void deliver(int pe, const Line& line);
   void deliver(const Early& message);
+  void keep_early(Peer& peer, ucx::PeerId from, const Early& message);
   void deliver_early(Peer& peer);
   ucx::Buffer in_heap(std::uint64_t size);
   static void release(void* self, void* block);

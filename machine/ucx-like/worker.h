@@ -146,8 +146,9 @@ class Endpoint {
   virtual RequestPtr active_send(std::uint16_t id, std::span<const std::byte> header,
                                  std::span<const std::byte> payload, SendDone done = nullptr,
                                  void* context = nullptr) = 0;
-  /// To the peer's on_active_short(), in the order of all sends, past its matching. Only if it goes at once, its bytes
-  /// copied within the call. False: nothing was done.
+  /// To the peer's on_active_short(), past its matching: it leaves in the order of all sends, and may overtake what is
+  /// announced, or waits for memory, there. Only if it goes at once, its bytes copied within the call. False: nothing
+  /// was done.
   virtual bool active_send_short(std::uint64_t header, std::span<const std::byte> payload) = 0;
 
   virtual Result<RkeyPtr> unpack(std::span<const std::byte> packed_key) = 0;

@@ -330,13 +330,13 @@ void ArrayManager::create(const CkArrayIndex& index, std::uint64_t id, Age age, 
   ids_.came(id, index);
   if (find(id)) refuse_second(index, pe_.index);
   construct(id, {nullptr, age, travel, stamp}, [&](void* object) {
-    if (entry_info(ep).runtime_frees()) {
+    if (entry_info(ep).runtime_frees() && (message->flags & envelope_packed) == 0) {
       Delivery call = Delivery::view(message);
       call.entry = static_cast<std::uint16_t>(ep);
       call.object = object;
       objects_.enter(call);
     } else {
-      Message own = message.copy();
+      Message own = message.copy();  // which enter() unpacks, or the constructor frees
       own->flags &= ~envelope_tree;
       objects_.construct(ep, object, std::move(own));
     }

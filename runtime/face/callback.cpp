@@ -49,6 +49,7 @@ void call_c_function_far(Pe& pe, Delivery& call) {
   if (!call.message->spare) return fn(reinterpret_cast<void*>(parameter), nullptr);
   Message message = received_whole(call);
   message->spare = 0;
+  message->extra = 0;  // which a [sync] entry would take for a future
   fn(reinterpret_cast<void*>(parameter), payload_of(message.release()));
 }
 

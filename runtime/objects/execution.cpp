@@ -99,11 +99,14 @@ void PeObjects::construct(int ep, void* object, Message message) {
   Delivery call(std::move(message));
   call.entry = static_cast<std::uint16_t>(ep);
   call.object = object;
-  // What the constructor keeps it may send on or copy: a creation's target would hide the class that packs it.
-  if (call.message && call.message.shared() && !entry_info(ep).runtime_frees()) call.message = call.message.copy();
-  if (call.message && !call.message.shared()) call.message->target = Target::none;
+  // The constructor may send it on or copy it: what its envelope says of a creation would hide the class that packs it,
+  // and be taken for the future of a [sync] entry. What enter() would copy is copied before.
+  const bool is_changed =
+      call.message && (!entry_info(ep).runtime_frees() || (call.message->flags & envelope_packed) != 0);
+  if (is_changed && call.message.shared()) call.message = call.message.copy();
+  if (call.message && !call.message.shared()) call.message->target = Target::none, call.message->extra = 0;
   if (!(entry_info(ep).flags & ep_threaded)) return enter(call);
-  // The bases are made before the thread can wait, so what the creation says is no longer needed then.
+  // CBase_ is made before the thread can wait, so what the creation says is no longer needed then.
   call.owner = ThreadOwner::of_chare(creating.chare.serial).key;
   start_thread(call);
 }

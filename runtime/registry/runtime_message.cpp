@@ -13,8 +13,9 @@ void address(Message& message, Target target, int entry, std::uint32_t collectio
   message->collection = collection;
   message->element = element;
   const bool counted = target != Target::runtime || counting(entry) == Pe::Counting::yes;
-  message->flags =
-      static_cast<std::uint8_t>(counted ? message->flags | envelope_counted : message->flags & ~envelope_counted);
+  // One that came over the tree of a broadcast would go on over it.
+  const int kept = message->flags & ~(envelope_counted | envelope_tree);
+  message->flags = static_cast<std::uint8_t>(counted ? kept | envelope_counted : kept);
 }
 
 Message runtime_message(Message message, int entry, std::uint32_t collection, std::uint64_t element) {

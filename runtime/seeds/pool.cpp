@@ -38,7 +38,7 @@ Message token_of(const Message& seed) {
 // What will be delivered here after all does not count a second time.
 void uncount(Pe& pe, const Message& seed) { pe.processed += (seed->flags & envelope_counted) != 0; }
 
-// The message's class packs it where it leaves the process, which the target hides.
+// The message's class packs it where it leaves the process. (What has the target `runtime` has no class.)
 void pack_seed_for(const Pe& pe, int to, Message& seed) {
   const Target target = std::exchange(seed->target, Target::none);
   pack_for(pe, to, seed);

@@ -306,7 +306,7 @@ class User {
  public:
   explicit User(Worker& worker) : worker_(worker) {
     worker.on_active(3, {this, nullptr, [](void*, Endpoint&, Bytes, Buffer) {}});
-    if (scene->input.flag()) worker.on_active_short({this, [](void*, PeerId, std::uint64_t, Bytes) {}});
+    worker.on_active_short({this, [](void*, PeerId, std::uint64_t, Bytes) {}});
     if (scene->input.flag()) {
       worker.post_persistent(
           {8, 8, this, [](void*, std::uint64_t size) { return memory(size); }, [](void*, Buffer, const Received&) {}});

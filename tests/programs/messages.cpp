@@ -168,7 +168,10 @@ class Main : public CBase_Main {
         return thisProxy.futures();
       case 7:
         return chains();
+      case 8:  // what was made twice tells twice
+        return CkStartQD(CkCallback(CkIndex_Main::step(), thisProxy));
       default:
+        require(expected_ == 0, "something was made more often than it was asked for");
         CkPrintf("all checks passed\n");
         CkExit();
     }
@@ -326,7 +329,7 @@ class Main : public CBase_Main {
 void Main::chains() {
   const int pes = CkNumPes();
   const CkCallback answer(chainCame, this);
-  expected_ = 2 * pes + CkNumNodes() + pes + 1;
+  expected_ = 2 * pes + CkNumNodes() + pes + 1 + 2 * pes;
   CProxy_Forge forge = CProxy_Forge::ckNew();
   for (int pe = 0; pe < pes; ++pe) {  // some fit into a line, packed
     CProxy_Smith::ckNew(new Chain(3, answer), pe);
@@ -334,6 +337,8 @@ void Main::chains() {
   }
   CProxy_Guild::ckNew(new Chain(300, answer));
   CProxy_Hall::ckNew(new Chain(300, answer));
+  CProxy_Relay::ckNew(new Chain(300, answer));
+  CProxy_Anvil::ckNew(new Chain(300, answer), pes);
   CProxy_Smith::ckNew(new Chain(300, answer), pes - 1);
 }
 void Main::chainCame(void* main, void* message) { static_cast<Main*>(main)->chain(static_cast<Chain*>(message)); }
@@ -365,6 +370,19 @@ class Guild : public CBase_Guild {
 class Hall : public CBase_Hall {
  public:
   explicit Hall(Chain* chain) { passBack(chain); }
+};
+// What came to all goes on to one.
+class Relay : public CBase_Relay {
+ public:
+  explicit Relay(Chain* chain) { CProxy_Smith::ckNew(chain, (CkMyPe() + 1) % CkNumPes()); }
+};
+class Anvil : public CBase_Anvil {
+ public:
+  explicit Anvil(Chain* chain) {
+    require(chain->holds(), "what a message owns is lost where a constructor does not keep it");
+    chain->answer.send(new Chain(3, chain->answer));
+  }
+  explicit Anvil(CkMigrateMessage*) {}
 };
 
 class Posts : public CBase_Posts {

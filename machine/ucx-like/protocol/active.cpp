@@ -3,7 +3,8 @@
 // Small ones travel whole: a short header of the user's in the engine's own, so that the payload goes from where it
 // lies to where the transport brings it, and may be looked at there; a longer header before the payload. Large ones are
 // announced with their header, and fetched into a buffer that the handler's owner allocates. A handler gets its
-// messages in the order of their ends: a large one may be overtaken.
+// messages in the order of their ends: a large one may be overtaken. (A short one has the header of an eager message,
+// and one handler for all; EndpointImpl::active_send_short() sends it, or nothing does.)
 #include <algorithm>
 #include <cstring>
 
