@@ -270,9 +270,11 @@ void combined(Pe& pe, Sum& sum) {
   is_ready(sum);
 }
 
+bool has_first_in_place(const Sum& sum) { return sum.parts[0]->local == sum.place.at; }
+
 void combine_by_host(const Sum& sum) {
   const std::uint64_t bytes = sum.name.bytes;
-  if (bytes) std::memcpy(sum.place.at, sum.parts[0]->local, bytes);
+  if (bytes && !has_first_in_place(sum)) std::memcpy(sum.place.at, sum.parts[0]->local, bytes);
   chare::Contribution all{sum.place.at, bytes, 1, true, -1};
   for (std::size_t i = 1; i < sum.parts.size(); ++i)
     static_cast<void>(chare::fold(sum.name.type, all, {sum.parts[i]->local, bytes, 1, true, -1}, 0));
@@ -297,6 +299,7 @@ void combine_by_kernel(Sum& sum) {
 // One part more can be read.
 void brought(Pe& pe, Sum& sum) {
   if (--sum.left != 0) return;
+  if (sum.parts.size() == 1 && has_first_in_place(sum)) return combined(pe, sum);
   if (!sum.folder) {
     combine_by_host(sum);
     return combined(pe, sum);
@@ -339,6 +342,15 @@ std::byte* readable(Pe& pe, Part& part) {
   return nullptr;
 }
 
+// Where the part is brought to. The first one comes to where the sum is to be, which is combined when all have come.
+void choose_place(Pe& pe, Part& part) {
+  const Sum& sum = *part.into;
+  const bool is_first = &part == sum.parts[0].get();
+  if (!is_first) part.room = room_for(pe, sum, sum.room);
+  part.local = is_first ? sum.place.at : part.room.at;
+  part.local_kind = sum.place.kind;
+}
+
 // The part's bytes are there: at `here`, or at the `remote` of another PE.
 void bring(Pe& pe, Part& part) {
   Sum& sum = *part.into;
@@ -346,9 +358,7 @@ void bring(Pe& pe, Part& part) {
   part.offset = sum.offset;
   part.local = readable(pe, part);
   if (part.local != nullptr) return brought(pe, sum);
-  part.room = room_for(pe, sum, sum.room);
-  part.local = part.room.at;
-  part.local_kind = sum.place.kind;
+  choose_place(pe, part);
   if (!part.here) {
     part.ended = [](Pe& pe, Access& access) {
       auto& part = static_cast<Part&>(access);
@@ -365,8 +375,8 @@ void bring(Pe& pe, Part& part) {
     if (!status) failed(part.name, status);
     brought(pe, *part.into);
   };
-  copy(pe, {part.room.at, part.local_kind}, {part.here->place.at + part.offset, part.here->place.kind}, sum.name,
-       part.step);
+  copy(pe, {static_cast<std::byte*>(part.local), part.local_kind},
+       {part.here->place.at + part.offset, part.here->place.kind}, sum.name, part.step);
 }
 
 // `offset`, `bytes`: of each of these that the sum is made of.
@@ -437,8 +447,7 @@ void on_there(Pe& pe, Delivery& call) {
   const auto there = call.read<There>();
   Part& part = *there.part;
   if (there.brings) {
-    part.room = room_for(pe, *part.into, {});
-    part.local = part.room.at;
+    choose_place(pe, part);
     std::memcpy(part.local, static_cast<const char*>(call.arguments) + sizeof there, part.name.bytes);
     return brought(pe, *part.into);
   }

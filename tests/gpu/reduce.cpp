@@ -244,6 +244,8 @@ class Main : public CBase_Main {
       thisProxy.apart();
     else if (wrong == "early")
       thisProxy.early();
+    else if (wrong == "brought")
+      thisProxy.brought();
     else
       (wrong == "many" ? CProxy_Cell(CProxy_Cell::ckNew(1)) : cells).wrong(wrong, file);
   }
@@ -376,6 +378,28 @@ class Main : public CBase_Main {
     }
     const auto opened = driver_function<periapt::fake_gpu::Settings*()>("periapt_fake_gpu_settings")()->opened;
     CkPrintf("GPU 0 is %s here\n", opened & 1 ? "open" : "closed");
+    CkExit();
+  }
+  // One part alone, which this PE's GPU does not read where it is: it is brought to where the sum is to be, and stays
+  // there. A fake driver only.
+  void brought() {
+    contributors_ = 1;
+    CProxy_Cell alone = CProxy_Cell::ckNew();
+    alone[0].insert(CkNumPes() - 1);
+    alone.doneInserting();
+    CkWaitQD();
+    void* context = nullptr;
+    DEMAND(driver_function<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, 0) == 0);
+    DEMAND(driver_function<int(void*)>("cuCtxSetCurrent")(context) == 0);
+    constexpr int size = 40'001;  // for onDevice(), which takes memory of the host then
+    auto* const settings = driver_function<periapt::fake_gpu::Settings*()>("periapt_fake_gpu_settings")();
+    settings->memory = 3 * size / 2 * static_cast<std::int64_t>(sizeof(double));
+    for (int round = 0; round < 2; ++round) {
+      alone[0].give(size, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, onDevice), mainProxy));
+      wait(2);
+    }
+    CkPrintf("%d kernels were launched here, %s\n", static_cast<int>(settings->launched),
+             settings->memory < size * static_cast<std::int64_t>(sizeof(double)) ? "on GPU 0 there is a sum" : "none");
     CkExit();
   }
   // A small part has been read when it is on the host: before any other member contributes.
