@@ -11,8 +11,8 @@
 // A small sum is the host's: each contribution is brought there as soon as its stream has got there, and from then on
 // its bytes go within messages. That is one copy from the GPU and one to it, where a kernel would be a third step.
 //
-// In a run of few PEs on one host the sums of PEs are not combined on the way: the PE of the result has the names of
-// all of them, and has large ones combined in slices, by all PEs at once (device_reduce_scatter.cpp).
+// In a run of few PEs on one host sums that lie on GPUs are not combined on the way: the PE of the result has the names
+// of all of them, and has large ones combined in slices, by all PEs at once (device_reduce_scatter.cpp).
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -477,11 +477,12 @@ std::vector<DeviceContribution> names_in(const CkReductionMsg& message) {
 }
 
 // In a run of few PEs on one host sums of other PEs are not combined on the way: the PE of the result may have that
-// done in slices.
+// done in slices. Large ones in memory of the host cannot be, and PE 0 alone would combine all of them.
 bool goes_on_uncombined(const Pe& pe, const DeviceContribution& name) {
   constexpr int most_pes = 16;
   const bootstrap::HostLayout& layout = pe.process.layout();
-  return name.pe != pe.index && layout.host_count() == 1 && layout.pes <= most_pes;
+  return name.pe != pe.index && layout.host_count() == 1 && layout.pes <= most_pes &&
+         (name.on_gpu != 0 || is_small(name));
 }
 
 // A reducer: its messages hold names, of sums or all of an allgather.
