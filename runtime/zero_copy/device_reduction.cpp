@@ -523,8 +523,10 @@ bool brings_to_device(const CkCallback& callback) {
 }
 namespace {
 
-// How many receivers fetch the result from where it is; 0: it goes along in the message, as nothing says how many.
+// How many receivers fetch the result from where it is; 0: it goes along in the message, as it is small, or nothing
+// says how many.
 int readers_of(const CkCallback& callback, const Sum& sum) {
+  if (is_small(sum.name)) return 0;
   if (callback.type < CkCallback::bcastGroup) return 1;
   if (!sum.name.on_gpu || callback.type > CkCallback::bcastNodeGroup) return 0;
   return callback.type == CkCallback::bcastGroup ? CmiNumPes() : CmiNumNodes();
