@@ -202,9 +202,18 @@ void on_read(void* sum, void* message) {
 
 }  // namespace
 
+namespace {
+
+// A slice fails as the sum that it is of.
+[[noreturn]] void failed(const Sum& sum, const Status& status) {
+  failed(sum.parts.empty() ? sum.name : sum.parts[0]->name, status);
+}
+
+}  // namespace
+
 gpu::Room room_for(Pe& pe, const Sum& sum, const gpu::Room& like) {
   Result<gpu::Room> room = take_room(pe, like.where, like.kind, sum.name.bytes);
-  if (!room) failed(sum.name, room.status());
+  if (!room) failed(sum, room.status());
   return *room;
 }
 
@@ -290,7 +299,7 @@ void combine_by_kernel(Sum& sum) {
   for (const auto& part : sum.parts) {
     orders.from[orders.sources++] = reinterpret_cast<gpu::Word>(part->local);
     if (orders.sources != gpu::FoldOrders::kMostSources && part != sum.parts.back()) continue;
-    if (const Status begun = sum.folder->begin(orders); !begun) failed(sum.name, begun);
+    if (const Status begun = sum.folder->begin(orders); !begun) failed(sum, begun);
     orders.from[0] = orders.into;
     orders.sources = 1;
   }
@@ -309,7 +318,7 @@ void brought(Pe& pe, Sum& sum) {
     Sum& sum = *static_cast<Sum::Waiting&>(waiting).sum;
     Pe& pe = *Pe::current();
     pe.end_pending();
-    if (!status) failed(sum.name, status);
+    if (!status) failed(sum, status);
     combined(pe, sum);
   };
   pe.begin_pending();
@@ -462,7 +471,7 @@ void bring_to_host(Pe& pe, Sum& sum) {
   sum.waiting.done = [](machine::Transfer& waiting, const Status& status) {
     Sum& sum = *static_cast<Sum::Waiting&>(waiting).sum;
     Pe::current()->end_pending();
-    if (!status) failed(sum.name, status);
+    if (!status) failed(sum, status);
     sum.place = {sum.room.at, ucx::MemoryKind::host};
     if (wants_to_know(sum.cb)) not_inline(std::exchange(sum.cb, CkCallback(CkCallback::ignore))).send();
     is_ready(sum);
@@ -589,7 +598,7 @@ void send_message_with(Pe& pe, Sum& sum, const CkCallback& to, const CkReduction
   if (of.getUserFlag() != -1) CkSetRefNum(result->message, of.getUserFlag());
   result->done = [](machine::Transfer& transfer, const Status& status) {
     const std::unique_ptr<Result> result(static_cast<Result*>(&transfer));
-    if (!status) failed(result->sum->name, status);
+    if (!status) failed(*result->sum, status);
     Pe& pe = *Pe::current();
     result->to.send(result->message);
     pe.end_pending();
@@ -716,7 +725,7 @@ DeviceContribution::DeviceContribution(std::size_t size, const CkDeviceBuffer& b
     Sum& sum = *static_cast<Sum::Waiting&>(waiting).sum;
     Pe& pe = *Pe::current();
     pe.end_pending();
-    if (!status) failed(sum.name, status);
+    if (!status) failed(sum, status);
     sum.stream = DeviceStream().native();  // what the program gives its stream from here on is not waited for
     if (is_small(sum.name) && sum.place.kind != ucx::MemoryKind::host)
       bring_to_host(pe, sum);

@@ -523,7 +523,7 @@ class Cell : public CBase_Cell {
       contribute(size * sizeof(double), CkDeviceBuffer(at), type, to);
     }
     if (how == "unknown") contribute(size * sizeof(double), CkDeviceBuffer(reinterpret_cast<void*>(4096)), type, to);
-    if (how == "lost") give(size, type, to);
+    if (how == "lost" || how == "slice_lost") give(size, type, to);
   }
 };
 
