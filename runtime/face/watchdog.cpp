@@ -153,7 +153,7 @@ Watchdog::Answer Watchdog::look(PeObjects& objects) {
   a.waiting += objects.sections->waiting();
   if (objects.balance) a.waiting += objects.balance->waiting();
   if (objects.posts) a.waiting += objects.posts->waiting();
-  a.idle_s = pe.idle_seconds();
+  a.more_idle_s = 2 * pe.idle_seconds() - 1e-9 * static_cast<double>(clock::now_ns());
   // The pauses of quiescence detection and of the watchdog are timers too, but bring nothing new.
   const std::size_t timers =
       pe.conditions.timers() - (objects.quiescence->pausing() ? 1 : 0) - (objects.watchdog->armed_ ? 1 : 0);
@@ -172,15 +172,15 @@ void Watchdog::heard(int pe, const Answer& answer) {
   sum_.processed += answer.processed;
   sum_.undeliverable += answer.undeliverable;
   sum_.waiting += answer.waiting;
-  sum_.idle_s += answer.idle_s;
+  sum_.more_idle_s += answer.more_idle_s;
   sum_.may_move += answer.may_move;
   if (--missing_ == 0) judge();
 }
 
 void Watchdog::judge() {
-  // Converse messages of a program are not counted, but take time.
-  const double passed_s = 1e-9 * static_cast<double>(asked_ns_ - last_asked_ns_) * objects_.pe.process.pes();
-  const bool idle = sum_.idle_s - last_.idle_s > 0.5 * passed_s;
+  // Converse messages of a program are not counted, but take time. Each PE's is that between its own looks: where cpus
+  // are busy it may look a second late, and again at once.
+  const bool idle = sum_.more_idle_s > last_.more_idle_s;
   const bool same = last_asked_ns_ != 0 && sum_.created == last_.created && sum_.processed == last_.processed &&
                     sum_.undeliverable == last_.undeliverable;
   const bool still = same && idle && sum_.may_move == 0;
