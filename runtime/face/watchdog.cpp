@@ -95,18 +95,22 @@ void Watchdog::tick() {
   arm();
 }
 
+// PE 0 looks at itself before any answer is in its queue, which would be work that may move things.
 void Watchdog::ask() {
+  const Answer own = look(objects_);
   sum_ = {};
   asked_ns_ = clock::now_ns();
-  ask_all(entry_ask);
+  ask_all(entry_ask, 1);
+  heard(0, own);
 }
 
-void Watchdog::ask_all(int entry) {
+// All from PE `first` on; answers of all PEs are missing then.
+void Watchdog::ask_all(int entry, int first) {
   Pe& pe = objects_.pe;
   missing_ = pe.process.pes();
   answered_.assign(static_cast<std::size_t>(missing_), false);
   silent_looks_ = 0;
-  for (int to = 0; to < pe.process.pes(); ++to) send_runtime(pe, to, entry, 0, 0, 0);
+  for (int to = first; to < pe.process.pes(); ++to) send_runtime(pe, to, entry, 0, 0, 0);
 }
 
 // A PE is in a long entry, or will never answer. Looks are counted and not time, which passes for PE 0's own entries
@@ -199,7 +203,7 @@ void Watchdog::judge() {
 
 void Watchdog::ask_for_explanations() {
   texts_.assign(static_cast<std::size_t>(objects_.pe.process.pes()), {});
-  ask_all(entry_explain);
+  ask_all(entry_explain, 0);
 }
 
 std::string Watchdog::explain(PeObjects& objects) {

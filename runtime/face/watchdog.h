@@ -53,7 +53,7 @@ class Watchdog {
   void arm();
   void tick();
   void ask();
-  void ask_all(int entry);
+  void ask_all(int entry, int first);
   void wait_on();
   void tell_silent();
   void heard(int pe, const Answer& answer);
