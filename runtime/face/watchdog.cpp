@@ -95,18 +95,22 @@ void Watchdog::tick() {
   arm();
 }
 
+// PE 0 looks at itself before any answer is in its queue, which would be work that may move things.
 void Watchdog::ask() {
+  const Answer own = look(objects_);
   sum_ = {};
   asked_ns_ = clock::now_ns();
-  ask_all(entry_ask);
+  ask_all(entry_ask, 1);
+  heard(0, own);
 }
 
-void Watchdog::ask_all(int entry) {
+// All from PE `first` on; answers of all PEs are missing then.
+void Watchdog::ask_all(int entry, int first) {
   Pe& pe = objects_.pe;
   missing_ = pe.process.pes();
   answered_.assign(static_cast<std::size_t>(missing_), false);
   silent_looks_ = 0;
-  for (int to = 0; to < pe.process.pes(); ++to) send_runtime(pe, to, entry, 0, 0, 0);
+  for (int to = first; to < pe.process.pes(); ++to) send_runtime(pe, to, entry, 0, 0, 0);
 }
 
 // A PE is in a long entry, or will never answer. Looks are counted and not time, which passes for PE 0's own entries
@@ -153,7 +157,7 @@ Watchdog::Answer Watchdog::look(PeObjects& objects) {
   a.waiting += objects.sections->waiting();
   if (objects.balance) a.waiting += objects.balance->waiting();
   if (objects.posts) a.waiting += objects.posts->waiting();
-  a.idle_s = pe.idle_seconds();
+  a.more_idle_s = 2 * pe.idle_seconds() - 1e-9 * static_cast<double>(clock::now_ns());
   // The pauses of quiescence detection and of the watchdog are timers too, but bring nothing new.
   const std::size_t timers =
       pe.conditions.timers() - (objects.quiescence->pausing() ? 1 : 0) - (objects.watchdog->armed_ ? 1 : 0);
@@ -172,15 +176,15 @@ void Watchdog::heard(int pe, const Answer& answer) {
   sum_.processed += answer.processed;
   sum_.undeliverable += answer.undeliverable;
   sum_.waiting += answer.waiting;
-  sum_.idle_s += answer.idle_s;
+  sum_.more_idle_s += answer.more_idle_s;
   sum_.may_move += answer.may_move;
   if (--missing_ == 0) judge();
 }
 
 void Watchdog::judge() {
-  // Converse messages of a program are not counted, but take time.
-  const double passed_s = 1e-9 * static_cast<double>(asked_ns_ - last_asked_ns_) * objects_.pe.process.pes();
-  const bool idle = sum_.idle_s - last_.idle_s > 0.5 * passed_s;
+  // Converse messages of a program are not counted, but take time. Each PE's is that between its own looks: where cpus
+  // are busy it may look a second late, and again at once.
+  const bool idle = sum_.more_idle_s > last_.more_idle_s;
   const bool same = last_asked_ns_ != 0 && sum_.created == last_.created && sum_.processed == last_.processed &&
                     sum_.undeliverable == last_.undeliverable;
   const bool still = same && idle && sum_.may_move == 0;
@@ -199,7 +203,7 @@ void Watchdog::judge() {
 
 void Watchdog::ask_for_explanations() {
   texts_.assign(static_cast<std::size_t>(objects_.pe.process.pes()), {});
-  ask_all(entry_explain);
+  ask_all(entry_explain, 0);
 }
 
 std::string Watchdog::explain(PeObjects& objects) {

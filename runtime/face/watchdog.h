@@ -41,8 +41,8 @@ class Watchdog {
     std::uint64_t created = 0, processed = 0;
     std::uint64_t undeliverable = 0;  // messages that wait for a receiver that doesn't exist here
     std::uint64_t waiting = 0;        // threads, and rounds of reductions that have begun
-    double idle_s = 0;
-    std::uint32_t may_move = 0;  // queued work, or a timer that may bring some
+    double more_idle_s = 0;           // idle time less all other, until it looked, which may be late
+    std::uint32_t may_move = 0;       // queued work, or a timer that may bring some
   };
   static void on_ask(Pe&, Delivery&);
   static void on_answer(Pe&, Delivery&);
@@ -53,7 +53,7 @@ class Watchdog {
   void arm();
   void tick();
   void ask();
-  void ask_all(int entry);
+  void ask_all(int entry, int first);
   void wait_on();
   void tell_silent();
   void heard(int pe, const Answer& answer);

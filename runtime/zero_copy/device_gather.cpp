@@ -110,7 +110,7 @@ void Gathered::fetch(Pe& pe, ucx::Place to, std::uint64_t bytes, std::span<const
     fetch.size = std::min<std::uint64_t>(part.buffer.cnt, bytes - offsets[i]);
     fetch.description = &part.description;
     fetch.entry = entry;
-    fetch.user = "an allgather of device buffers";
+    fetch.user = head.slices != 0 ? "a reduction of device buffers" : "an allgather of device buffers";
     fetch.ended = [](Pe&, Access& access) { static_cast<Fetch&>(access).of->one_less(); };
     ++left_;
     begin(pe, fetch);
@@ -314,6 +314,7 @@ void make_whole(Gathering* gathering) {
   sum.room = room_for(pe, sum, {});
   sum.place.at = sum.room.at;
   const auto gathered = std::make_shared<Gathered>(std::move(gathering->parts));
+  gathered->head.slices = gathering->of_slices();
   gathered->fetch(pe, sum.place, sum.name.bytes, {}, -1, [gathering, gathered, &pe, &sum] {
     give_back_parts(*gathering);
     is_ready(sum);

@@ -11,8 +11,8 @@
 // A small sum is the host's: each contribution is brought there as soon as its stream has got there, and from then on
 // its bytes go within messages. That is one copy from the GPU and one to it, where a kernel would be a third step.
 //
-// In a run of few PEs on one host the sums of PEs are not combined on the way: the PE of the result has the names of
-// all of them, and has large ones combined in slices, by all PEs at once (device_reduce_scatter.cpp).
+// In a run of few PEs on one host sums that lie on GPUs are not combined on the way: the PE of the result has the names
+// of all of them, and has large ones combined in slices, by all PEs at once (device_reduce_scatter.cpp).
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -202,9 +202,18 @@ void on_read(void* sum, void* message) {
 
 }  // namespace
 
+namespace {
+
+// A slice fails as the sum that it is of.
+[[noreturn]] void failed(const Sum& sum, const Status& status) {
+  failed(sum.parts.empty() ? sum.name : sum.parts[0]->name, status);
+}
+
+}  // namespace
+
 gpu::Room room_for(Pe& pe, const Sum& sum, const gpu::Room& like) {
   Result<gpu::Room> room = take_room(pe, like.where, like.kind, sum.name.bytes);
-  if (!room) failed(sum.name, room.status());
+  if (!room) failed(sum, room.status());
   return *room;
 }
 
@@ -270,9 +279,11 @@ void combined(Pe& pe, Sum& sum) {
   is_ready(sum);
 }
 
+bool has_first_in_place(const Sum& sum) { return sum.parts[0]->local == sum.place.at; }
+
 void combine_by_host(const Sum& sum) {
   const std::uint64_t bytes = sum.name.bytes;
-  if (bytes) std::memcpy(sum.place.at, sum.parts[0]->local, bytes);
+  if (bytes && !has_first_in_place(sum)) std::memcpy(sum.place.at, sum.parts[0]->local, bytes);
   chare::Contribution all{sum.place.at, bytes, 1, true, -1};
   for (std::size_t i = 1; i < sum.parts.size(); ++i)
     static_cast<void>(chare::fold(sum.name.type, all, {sum.parts[i]->local, bytes, 1, true, -1}, 0));
@@ -288,7 +299,7 @@ void combine_by_kernel(Sum& sum) {
   for (const auto& part : sum.parts) {
     orders.from[orders.sources++] = reinterpret_cast<gpu::Word>(part->local);
     if (orders.sources != gpu::FoldOrders::kMostSources && part != sum.parts.back()) continue;
-    if (const Status begun = sum.folder->begin(orders); !begun) failed(sum.name, begun);
+    if (const Status begun = sum.folder->begin(orders); !begun) failed(sum, begun);
     orders.from[0] = orders.into;
     orders.sources = 1;
   }
@@ -297,6 +308,7 @@ void combine_by_kernel(Sum& sum) {
 // One part more can be read.
 void brought(Pe& pe, Sum& sum) {
   if (--sum.left != 0) return;
+  if (sum.parts.size() == 1 && has_first_in_place(sum)) return combined(pe, sum);
   if (!sum.folder) {
     combine_by_host(sum);
     return combined(pe, sum);
@@ -306,7 +318,7 @@ void brought(Pe& pe, Sum& sum) {
     Sum& sum = *static_cast<Sum::Waiting&>(waiting).sum;
     Pe& pe = *Pe::current();
     pe.end_pending();
-    if (!status) failed(sum.name, status);
+    if (!status) failed(sum, status);
     combined(pe, sum);
   };
   pe.begin_pending();
@@ -339,6 +351,15 @@ std::byte* readable(Pe& pe, Part& part) {
   return nullptr;
 }
 
+// Where the part is brought to. The first one comes to where the sum is to be, which is combined when all have come.
+void choose_place(Pe& pe, Part& part) {
+  const Sum& sum = *part.into;
+  const bool is_first = &part == sum.parts[0].get();
+  if (!is_first) part.room = room_for(pe, sum, sum.room);
+  part.local = is_first ? sum.place.at : part.room.at;
+  part.local_kind = sum.place.kind;
+}
+
 // The part's bytes are there: at `here`, or at the `remote` of another PE.
 void bring(Pe& pe, Part& part) {
   Sum& sum = *part.into;
@@ -346,9 +367,7 @@ void bring(Pe& pe, Part& part) {
   part.offset = sum.offset;
   part.local = readable(pe, part);
   if (part.local != nullptr) return brought(pe, sum);
-  part.room = room_for(pe, sum, sum.room);
-  part.local = part.room.at;
-  part.local_kind = sum.place.kind;
+  choose_place(pe, part);
   if (!part.here) {
     part.ended = [](Pe& pe, Access& access) {
       auto& part = static_cast<Part&>(access);
@@ -365,8 +384,8 @@ void bring(Pe& pe, Part& part) {
     if (!status) failed(part.name, status);
     brought(pe, *part.into);
   };
-  copy(pe, {part.room.at, part.local_kind}, {part.here->place.at + part.offset, part.here->place.kind}, sum.name,
-       part.step);
+  copy(pe, {static_cast<std::byte*>(part.local), part.local_kind},
+       {part.here->place.at + part.offset, part.here->place.kind}, sum.name, part.step);
 }
 
 // `offset`, `bytes`: of each of these that the sum is made of.
@@ -437,8 +456,7 @@ void on_there(Pe& pe, Delivery& call) {
   const auto there = call.read<There>();
   Part& part = *there.part;
   if (there.brings) {
-    part.room = room_for(pe, *part.into, {});
-    part.local = part.room.at;
+    choose_place(pe, part);
     std::memcpy(part.local, static_cast<const char*>(call.arguments) + sizeof there, part.name.bytes);
     return brought(pe, *part.into);
   }
@@ -453,7 +471,7 @@ void bring_to_host(Pe& pe, Sum& sum) {
   sum.waiting.done = [](machine::Transfer& waiting, const Status& status) {
     Sum& sum = *static_cast<Sum::Waiting&>(waiting).sum;
     Pe::current()->end_pending();
-    if (!status) failed(sum.name, status);
+    if (!status) failed(sum, status);
     sum.place = {sum.room.at, ucx::MemoryKind::host};
     if (wants_to_know(sum.cb)) not_inline(std::exchange(sum.cb, CkCallback(CkCallback::ignore))).send();
     is_ready(sum);
@@ -468,11 +486,12 @@ std::vector<DeviceContribution> names_in(const CkReductionMsg& message) {
 }
 
 // In a run of few PEs on one host sums of other PEs are not combined on the way: the PE of the result may have that
-// done in slices.
+// done in slices. Large ones in memory of the host cannot be, and PE 0 alone would combine all of them.
 bool goes_on_uncombined(const Pe& pe, const DeviceContribution& name) {
   constexpr int most_pes = 16;
   const bootstrap::HostLayout& layout = pe.process.layout();
-  return name.pe != pe.index && layout.host_count() == 1 && layout.pes <= most_pes;
+  return name.pe != pe.index && layout.host_count() == 1 && layout.pes <= most_pes &&
+         (name.on_gpu != 0 || is_small(name));
 }
 
 // A reducer: its messages hold names, of sums or all of an allgather.
@@ -513,8 +532,10 @@ bool brings_to_device(const CkCallback& callback) {
 }
 namespace {
 
-// How many receivers fetch the result from where it is; 0: it goes along in the message, as nothing says how many.
+// How many receivers fetch the result from where it is; 0: it goes along in the message, as it is small, or nothing
+// says how many.
 int readers_of(const CkCallback& callback, const Sum& sum) {
+  if (is_small(sum.name)) return 0;
   if (callback.type < CkCallback::bcastGroup) return 1;
   if (!sum.name.on_gpu || callback.type > CkCallback::bcastNodeGroup) return 0;
   return callback.type == CkCallback::bcastGroup ? CmiNumPes() : CmiNumNodes();
@@ -577,7 +598,7 @@ void send_message_with(Pe& pe, Sum& sum, const CkCallback& to, const CkReduction
   if (of.getUserFlag() != -1) CkSetRefNum(result->message, of.getUserFlag());
   result->done = [](machine::Transfer& transfer, const Status& status) {
     const std::unique_ptr<Result> result(static_cast<Result*>(&transfer));
-    if (!status) failed(result->sum->name, status);
+    if (!status) failed(*result->sum, status);
     Pe& pe = *Pe::current();
     result->to.send(result->message);
     pe.end_pending();
@@ -704,7 +725,7 @@ DeviceContribution::DeviceContribution(std::size_t size, const CkDeviceBuffer& b
     Sum& sum = *static_cast<Sum::Waiting&>(waiting).sum;
     Pe& pe = *Pe::current();
     pe.end_pending();
-    if (!status) failed(sum.name, status);
+    if (!status) failed(sum, status);
     sum.stream = DeviceStream().native();  // what the program gives its stream from here on is not waited for
     if (is_small(sum.name) && sum.place.kind != ucx::MemoryKind::host)
       bring_to_host(pe, sum);
