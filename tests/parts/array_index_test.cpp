@@ -191,6 +191,15 @@ TEST(IndexRange, CountsAndVisitsLikeNestedLoops) {
   }
 }
 
+// As Charm++'s programs have them in tables of their own.
+TEST(IndexHasher, IsTheHashOfIndices) {
+  std::unordered_map<CkArrayIndex, int, IndexHasher> places;
+  for (int i = 0; i < 100; ++i) places[CkArrayIndex2D(i, -i)] = i;
+  EXPECT_EQ(places.size(), 100u);
+  EXPECT_EQ(places.at(CkArrayIndex2D(70, -70)), 70);
+  EXPECT_EQ(places.count(CkArrayIndex2D(70, 70)), 0u);
+}
+
 TEST(IndexRangeDeathTest, AStepOfZeroIsExplained) {
   EXPECT_DEATH(IndexRange(CkArrayIndex1D(0), CkArrayIndex1D(4), CkArrayIndex1D(0)), "step \\[0\\] is not positive");
 }
