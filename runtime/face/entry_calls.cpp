@@ -97,7 +97,7 @@ void CkBroadcastWithinNode(int entry, void* payload, CkGroupID group, int) {
   periapt::Message message = periapt::Message::from_payload(payload);
   periapt::address(message, periapt::Target::group, entry, static_cast<std::uint32_t>(group.idx), 0);
   message->hops = 0;
-  message->flags &= static_cast<std::uint8_t>(~(periapt::envelope_tree | periapt::envelope_expedited));
+  message->flags &= static_cast<std::uint8_t>(~periapt::envelope_expedited);
   if (!periapt::shareable_in_process(message)) periapt::pack(message);  // each member makes its own of it
   const int first = pe.process.first_pe();
   for (int to = first; to < first + pe.process.own_pes(); ++to) {

@@ -33,7 +33,7 @@ Message addressed(void* payload, Target target, int ep, unsigned send, std::uint
   Message message = Message::from_payload(payload);
   address(message, target, ep, collection, element);
   message->hops = 0;
-  message->flags &= static_cast<std::uint8_t>(~(envelope_tree | envelope_expedited));
+  message->flags &= static_cast<std::uint8_t>(~envelope_expedited);
   if (send & send_expedited) message->flags |= envelope_expedited;
   if (send & send_immediate) message->flags |= envelope_immediate;
   return message;

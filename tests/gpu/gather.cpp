@@ -68,18 +68,6 @@ void check_whole(const double* x, const Asked& asked) {
     for (std::size_t i = 0; i < asked.part(number); ++i) DEMAND(x[at++] == value(number, i));
 }
 
-// What was given is free again: it holds something else from now on.
-struct Given {
-  Memory& memory;
-  std::size_t doubles;
-};
-void use_again(void* given, void* message) {
-  CkFreeMsg(message);
-  const std::unique_ptr<Given> part(static_cast<Given*>(given));
-  part->memory.write(std::vector<double>(part->doubles, -2));
-  mainProxy.one();
-}
-
 // A member: where it gives from, and gets the result to.
 struct Member {
   Asked asked;
@@ -94,8 +82,9 @@ struct Member {
     for (std::size_t i = 0; i < asked.part(number); ++i) values[before + i] = value(number, i);
     mine = &make(kinds[index % 5], values.size() * sizeof(double));
     mine->write(values);
-    const CkCallback read = asked.in_place ? CkCallback(CkIndex_Main::one(), mainProxy)  // of the result too
-                                           : CkCallback(use_again, new Given{*mine, values.size()});
+    const CkCallback read = asked.in_place
+                                ? CkCallback(CkIndex_Main::one(), mainProxy)  // of the result too
+                                : use_again(*mine, values.size(), CkCallback(CkIndex_Main::one(), mainProxy));
     return CkDeviceBuffer(mine->at<double>() + before, read, mine->stream());
   }
   void take(int index, int n, double*& x, CkDeviceBufferPost* post) const {

@@ -153,18 +153,6 @@ void check_rounded(const Memory& memory, const double* x, int n, int size, int c
 }
 CkDeviceBuffer to_give(const Memory& memory) { return memory.to_send(CkCallback(CkIndex_Main::one(), mainProxy)); }
 
-// What was given is free again: it holds something else from now on.
-struct Given {
-  Memory& memory;
-  std::size_t doubles;
-};
-void use_again(void* given, void* message) {
-  CkFreeMsg(message);
-  const std::unique_ptr<Given> part(static_cast<Given*>(given));
-  part->memory.write(std::vector<double>(part->doubles, -2));
-  mainProxy.one();
-}
-
 // To its stream: one that does nothing, when it begins.
 void put_kernel(const Memory& memory) {
   const int gpu = CkMyPe() % static_cast<int>(driver()->gpus().size());
@@ -547,7 +535,8 @@ class Branch : public CBase_Branch {
     in_ = &make_rounded(thisIndex, size, of_all_kinds ? on_gpu[thisIndex % 3] : Kind::device);
     const CkCallback whole(CkReductionTarget(Branch, rounded), thisProxy),
         half(CkReductionTarget(Branch, half), thisProxy);
-    const CkCallback again(use_again, new Given{*in_, static_cast<std::size_t>(size)});
+    const CkCallback again =
+        use_again(*in_, static_cast<std::size_t>(size), CkCallback(CkIndex_Main::one(), mainProxy));
     contribute(bytes_of(size, CkReduction::sum_double), wants_half ? in_->to_send(again) : to_give(*in_),
                CkReduction::sum_double, wants_half ? half : whole);
   }

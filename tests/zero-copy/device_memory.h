@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -111,5 +112,21 @@ class Memory {
   Stream stream_;
   std::vector<std::byte> written_;  // stays until the stream has read it
 };
+
+// For memory that is given: it is free again, holds something else from then on, and `told` is called.
+inline CkCallback use_again(Memory& memory, std::size_t doubles, const CkCallback& told) {
+  struct Given {
+    Memory& memory;
+    std::size_t doubles;
+    CkCallback told;
+  };
+  const auto use = [](void* given, void* message) {
+    CkFreeMsg(message);
+    const std::unique_ptr<Given> part(static_cast<Given*>(given));
+    part->memory.write(std::vector<double>(part->doubles, -2));
+    part->told.send();
+  };
+  return CkCallback(use, new Given{memory, doubles, told});
+}
 
 }  // namespace device_memory
