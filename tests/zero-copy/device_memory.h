@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "charm++.h"
@@ -43,6 +44,12 @@ inline void must(const periapt::Status& status) {
   if (!status) CkAbort("%s", status.message().c_str());
 }
 
+// An array whose elements are written next: without optimization, writing zeros first takes longer than all else.
+template <class T>
+std::unique_ptr<T[]> without_values(std::size_t n) {
+  return std::unique_ptr<T[]>(new T[n]);
+}
+
 // Some memory of a kind, and a stream that works on it.
 class Memory {
  public:
@@ -65,35 +72,27 @@ class Memory {
   template <class T>
   void write(const std::vector<T>& from) {
     const std::size_t bytes = from.size() * sizeof(T);
-    if (bytes == 0) return;
-    if (kind_ == Kind::host) {
-      std::memcpy(at_, from.data(), bytes);
-    } else {
-      written_.assign(reinterpret_cast<const std::byte*>(from.data()),
-                      reinterpret_cast<const std::byte*>(from.data()) + bytes);
-      must(driver()->copy(stream_, at_, written_.data(), bytes));
-    }
+    auto values = without_values<std::byte>(bytes);
+    if (bytes != 0) std::memcpy(values.get(), from.data(), bytes);
+    write(std::move(values), bytes);
   }
   template <class T>
   void fill(std::size_t n, int seed) {
-    std::vector<T> values(n);
-    checked::fill(values.data(), n, seed);
-    write(values);
+    auto values = without_values<std::byte>(n * sizeof(T));
+    checked::fill(reinterpret_cast<T*>(values.get()), n, seed);
+    write(std::move(values), n * sizeof(T));
   }
   template <class T>
   std::vector<T> read(const T* at, std::size_t n) const {
     std::vector<T> values(n);
-    if (kind_ == Kind::host && n != 0) {
-      std::memcpy(values.data(), at, n * sizeof(T));
-    } else if (n != 0) {
-      must(driver()->copy(stream_, values.data(), at, n * sizeof(T)));
-      must(driver()->finish(stream_));
-    }
+    read(values.data(), at, n * sizeof(T));
     return values;
   }
   template <class T>
   bool holds(const T* at, std::size_t n, int seed) const {
-    return checked::holds(read(at, n).data(), n, seed);
+    const auto values = without_values<T>(n);
+    read(values.get(), at, n * sizeof(T));
+    return checked::holds(values.get(), n, seed);
   }
   void finish() {
     if (driver()) must(driver()->finish(stream_));
@@ -106,11 +105,30 @@ class Memory {
   CUstream_st* stream() const { return static_cast<CUstream_st*>(stream_.native); }
 
  private:
+  void write(std::unique_ptr<std::byte[]> from, std::size_t bytes) {
+    if (bytes == 0) return;
+    if (kind_ == Kind::host) {
+      std::memcpy(at_, from.get(), bytes);
+    } else {
+      must(driver()->copy(stream_, at_, from.get(), bytes));
+      written_.push_back(std::move(from));
+    }
+  }
+  void read(void* to, const void* at, std::size_t bytes) const {
+    if (bytes == 0) return;
+    if (kind_ == Kind::host) {
+      std::memcpy(to, at, bytes);
+    } else {
+      must(driver()->copy(stream_, to, at, bytes));
+      must(driver()->finish(stream_));
+    }
+  }
+
   Kind kind_;
   int gpu_;
   std::byte* at_;
   Stream stream_;
-  std::vector<std::byte> written_;  // stays until the stream has read it
+  std::vector<std::unique_ptr<std::byte[]>> written_;  // the stream may read them yet
 };
 
 // For memory that is given: it is free again, holds something else from then on, and `told` is called.
