@@ -62,6 +62,7 @@ Header header_of(const Label& label);
 void fill(std::span<std::byte> bytes, std::uint64_t seed);
 /// Where the bytes differ from fill(seed); -1: nowhere.
 std::ptrdiff_t difference(View bytes, std::uint64_t seed);
+bool equal(View a, View b);
 
 /// A completion that counts how often it was called, and when it should not have been.
 struct Ticket : Completion {

@@ -550,11 +550,11 @@ TEST_P(Conformance, MoreThanFourGibibytesArePlacedWhereTheyBelong) {
     pump(
         pair.both(), [&] { return ticket.ended(); }, kPatience);
   EXPECT_EQ(pair.b.bytes_arrived, kSize + 8);
-  EXPECT_TRUE(std::ranges::equal(source.same(), target.same()));
+  EXPECT_TRUE(equal(source.same(), target.same()));
   for (std::size_t part = 0; part + 1 < source.parts(); ++part)
-    EXPECT_TRUE(std::ranges::equal(source.own(part), target.own(part))) << "part " << part;
+    EXPECT_TRUE(equal(source.own(part), target.own(part))) << "part " << part;
   const std::size_t last = source.parts() - 1;  // of which three bytes are sent
-  EXPECT_TRUE(std::ranges::equal(source.own(last).first(3), target.own(last).first(3)));
+  EXPECT_TRUE(equal(source.own(last).first(3), target.own(last).first(3)));
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 
 namespace checked {
 
-// The elements of an array of int or char, which differ by their place and by the seed. checked.cpp is optimized, whatever
-// its users are: these loops are most of what such a program computes.
+// The elements of an array of int or char, which differ by their place and by the seed. checked.cpp is optimized,
+// whatever its users are: these loops are most of what such a program computes.
 template <class T>
 void fill(T* x, std::size_t n, int seed);
 template <class T>
