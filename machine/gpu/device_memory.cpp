@@ -232,6 +232,13 @@ Status GpuMemory::copy(Place to, Place from, std::uint64_t bytes, Completion& co
     return {};
   }
   OfVendor& vendor = target->on_gpu() ? *target->vendor : *source->vendor;
+  if (bytes <= Courier::kFew && target->on_gpu() != source->on_gpu()) {
+    const Touch to_touch = target->on_gpu() ? target->touch() : Touch::any;
+    const Touch from_touch = source->on_gpu() ? source->touch() : Touch::any;
+    if (vendor.copies.carry({to.at, from.at, bytes, target->gpu(), source->gpu(), nullptr, to_touch, from_touch},
+                            completion))
+      return {};
+  }
   if (target->vendor == &vendor && source->vendor == &vendor && reach_each_other(*target, *source)) {
     const bool within = target->gpu() == source->gpu() && !target->memory.imported && !source->memory.imported;
     Status begun = vendor.copies.begin(
