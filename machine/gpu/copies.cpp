@@ -10,8 +10,8 @@ namespace {
 
 /// Ends of one stream in one progress(), so that others get their turn.
 constexpr int kMostEnds = 16;
-// Bytes up to which a courier is faster than a copy engine where it reads memory of the host.
-constexpr std::uint64_t kMostFromHost = 8 << 10;
+// Bytes up to which a courier is faster than a copy engine: where it reads memory of the host; and between GPUs.
+constexpr std::uint64_t kMostFromHost = 8 << 10, kMostBetween = 128 << 10;
 
 }  // namespace
 
@@ -112,7 +112,7 @@ bool Copies::may_touch(int gpu, int lies_on, Touch touch) {
 // Writing to another GPU is faster than reading from there: that of the source comes first.
 Copies::OnGpu Copies::courier_for(const Copy& copy) {
   if (use_ == CourierUse::off || copy.after != nullptr || !Courier::takes(copy.to, copy.from, copy.bytes)) return {};
-  if (copy.from_gpu < 0 && copy.bytes > kMostFromHost) return {};
+  if (copy.bytes > (copy.from_gpu < 0 ? kMostFromHost : copy.within ? Courier::kMost : kMostBetween)) return {};
   for (const int gpu : {copy.from_gpu, copy.to_gpu}) {
     if (gpu >= 0 && may_touch(gpu, copy.to_gpu, copy.to_touch) && may_touch(gpu, copy.from_gpu, copy.from_touch))
       return {couriers_.at(gpu, use_), gpu};

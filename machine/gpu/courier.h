@@ -40,7 +40,7 @@ struct CourierSettings {
 /// One a process and GPU. Any thread may call it.
 class Courier {
  public:
-  static constexpr std::uint64_t kMost = 64 << 10;   ///< bytes of a message; the copy engines are as fast beyond,
+  static constexpr std::uint64_t kMost = 256 << 10;  ///< bytes of a message; the copy engines are as fast beyond,
   static constexpr std::uint64_t kMostAskew = 4096;  ///< and where the two addresses differ in their last two bits
   static constexpr std::uint64_t kFew = CourierCommand::kMost;  ///< bytes for send() and tell()
   enum class State { under_way, done, given_back };

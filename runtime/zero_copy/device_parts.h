@@ -60,6 +60,11 @@ struct There {
 void send_bytes(Pe& pe, int asker, Part* part, const Sum& sum);
 void send_lent(Pe& pe, int asker, Part* part, const CkNcpyBuffer& buffer, const DeviceDescription& description);
 
+// Has a contribution copied to memory of ours when its stream has got there, if the PE expects that it will be shared,
+// as the last one of so many bytes was. Then it is ready, and the program has its memory back. False: it does not.
+bool set_aside_early(Pe& pe, Sum& sum);
+// Of the one that was shared last and had to be set aside; 0: one that was set aside early was not shared.
+std::uint64_t& bytes_to_set_aside(Pe& pe);
 // To the PE of one that is shared: this reader has read it.
 void has_read(Pe& pe, const DeviceContribution& name);
 

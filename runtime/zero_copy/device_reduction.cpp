@@ -132,6 +132,7 @@ struct DeviceSums {
   std::map<std::pair<gpu::Driver*, int>, std::unique_ptr<gpu::Folder>> folders;  // null: the GPU has no kernel
   std::vector<Gathering*> gatherings;
   std::shared_ptr<Scatters> scatters;
+  std::uint64_t to_set_aside = 0;
 };
 
 namespace {
@@ -145,6 +146,8 @@ DeviceSums& sums_of(Pe& pe) {
 
 std::vector<Gathering*>& gatherings_of(Pe& pe) { return sums_of(pe).gatherings; }
 std::shared_ptr<Scatters>& scatters_of(Pe& pe) { return sums_of(pe).scatters; }
+
+std::uint64_t& bytes_to_set_aside(Pe& pe) { return sums_of(pe).to_set_aside; }
 
 Sum& make_sum(Pe& pe, Type type, std::uint64_t bytes) {
   DeviceSums& sums = sums_of(pe);
@@ -194,6 +197,7 @@ CkCallback not_inline(CkCallback callback) {
 
 void drop(Pe& pe, Sum& sum) {
   if (--sum.readers != 0) return;
+  if (sum.is_aside && !sum.is_shared) bytes_to_set_aside(pe) = 0;
   if (sum.lent.pe >= 0) sum.lent.deregisterMem();
   if (wants_to_know(sum.cb)) not_inline(sum.cb).send();
   give_room(pe, sum.room);
@@ -246,7 +250,7 @@ void choose_place(Pe& pe, Sum& sum) {
   std::optional<gpu::OnGpu> where;
   for (const auto& part : sum.parts)
     if (part->here && part->name.on_gpu && !where)
-      where = part->here->room.at ? part->here->room.where : gpu_of(pe, part->here->place.at);
+      where = part->here->room.kind == gpu::Kind::device ? part->here->room.where : gpu_of(pe, part->here->place.at);
   const auto is_on_gpu = [](const auto& part) { return part->name.on_gpu != 0; };
   if (!where && std::any_of(sum.parts.begin(), sum.parts.end(), is_on_gpu)) where = gpu::chosen_gpu_of_thread();
   if (where) sum.folder = folder_of(sums_of(pe), *where);
@@ -489,18 +493,19 @@ void on_there(Pe& pe, Delivery& call) {
   bring(pe, part);
 }
 
-// A small contribution: the program has its memory back then.
+// A small contribution, when its stream has got there: the program has its memory back then.
 void bring_to_host(Pe& pe, Sum& sum) {
   sum.room = room_for(pe, sum, {});
   sum.waiting.done = [](machine::Transfer& waiting, const Status& status) {
     Sum& sum = *static_cast<Sum::Waiting&>(waiting).sum;
     Pe::current()->end_pending();
     if (!status) failed(sum, status);
+    sum.stream = DeviceStream().native();
     sum.place = {sum.room.at, ucx::MemoryKind::host};
     if (wants_to_know(sum.cb)) not_inline(std::exchange(sum.cb, CkCallback(CkCallback::ignore))).send();
     is_ready(sum);
   };
-  copy(pe, {sum.room.at, ucx::MemoryKind::host}, sum.place, sum.name, sum.waiting);
+  pe.copy_when_reached(sum.stream, {sum.room.at, ucx::MemoryKind::host}, sum.place, sum.name.bytes, sum.waiting);
 }
 
 std::vector<DeviceContribution> names_in(const CkReductionMsg& message) {
@@ -770,12 +775,18 @@ DeviceContribution::DeviceContribution(std::size_t size, const CkDeviceBuffer& b
     pe.end_pending();
     if (!status) failed(sum, status);
     sum.stream = DeviceStream().native();  // what the program gives its stream from here on is not waited for
-    if (is_small(sum.name) && sum.place.kind != ucx::MemoryKind::host)
-      bring_to_host(pe, sum);
-    else
-      is_ready(sum);
+    is_ready(sum);
   };
+  if (!gathers && set_aside_early(here, sum)) {
+    *this = sum.name;
+    return;
+  }
   here.begin_pending();
+  if (is_small(sum.name) && sum.name.bytes != 0 && sum.place.kind != ucx::MemoryKind::host) {
+    bring_to_host(here, sum);
+    *this = sum.name;
+    return;
+  }
   here.when_reached(sum.stream, sum.place, sum.waiting);
   *this = sum.name;
 }

@@ -49,7 +49,7 @@ std::uint64_t most_bytes(std::size_t sums) {
     if (end == given || *end != '\0') fatal(std::string(variable) + " is no number of bytes: " + given);
     return bytes;
   }
-  if (sums == 2) return 32 << 20;
+  if (sums == 2) return 8 << 20;
   if (sums <= 4) return 4 << 20;
   return sums <= 8 ? 1 << 20 : 256 << 10;
 }
@@ -70,31 +70,59 @@ std::uint64_t combining_receivers(const std::vector<DeviceContribution>& names, 
 
 // ---- on the PE of a sum
 
+namespace {
+
+// Where it is set aside: on its GPU.
+gpu::Room room_aside(Pe& pe, const Sum& sum) {
+  gpu::Room like;
+  if (sum.place.kind == ucx::MemoryKind::host) return like;
+  if (const std::optional<gpu::OnGpu> where = gpu_of(pe, sum.place.at)) {
+    like.where = *where;
+    like.kind = gpu::Kind::device;
+  }
+  return like;
+}
+
+void begin_aside(Pe& pe, Sum& sum) {
+  const bool on_gpu = sum.room.kind == gpu::Kind::device;
+  sum.is_aside = true;
+  sum.aside.sum = &sum;
+  sum.aside.to = {sum.room.at, on_gpu ? kind_of(pe, sum.room.at, sum.name.bytes) : ucx::MemoryKind::host};
+  sum.aside.done = [](machine::Transfer& transfer, const Status& status) {
+    auto& aside = static_cast<Sum::Aside&>(transfer);
+    Sum& sum = *aside.sum;
+    Pe::current()->end_pending();
+    if (!status) failed(sum, status);
+    sum.stream = DeviceStream().native();
+    sum.place = aside.to;
+    if (wants_to_know(sum.cb)) not_inline(std::exchange(sum.cb, CkCallback(CkCallback::ignore))).send();
+    is_ready(sum);
+  };
+}
+
+}  // namespace
+
+bool set_aside_early(Pe& pe, Sum& sum) {
+  if (sum.name.on_gpu == 0 || sum.name.bytes != bytes_to_set_aside(pe)) return false;
+  const gpu::Room like = room_aside(pe, sum);
+  Result<gpu::Room> room = take_room(pe, like.where, like.kind, sum.name.bytes);
+  if (!room) return false;
+  sum.room = *room;
+  begin_aside(pe, sum);
+  pe.begin_pending();
+  pe.copy_when_reached(sum.stream, sum.aside.to, sum.place, sum.name.bytes, sum.aside);
+  return true;
+}
+
 void share(Pe& pe, Sum& sum, std::uint64_t receivers) {
   if (std::exchange(sum.is_shared, true)) return;
   sum.readers = receivers;
   when_ready(sum, [&pe, &sum] {
     if (sum.room.at != nullptr || sum.name.bytes == 0) return;  // it is not the program's
+    if (sum.name.on_gpu != 0) bytes_to_set_aside(pe) = sum.name.bytes;
     sum.ready = false;
-    gpu::Room like;
-    if (sum.place.kind != ucx::MemoryKind::host)
-      if (const std::optional<gpu::OnGpu> where = gpu_of(pe, sum.place.at)) {
-        like.where = *where;
-        like.kind = gpu::Kind::device;
-      }
-    sum.room = room_for(pe, sum, like);
-    const bool on_gpu = sum.room.kind == gpu::Kind::device;
-    sum.aside.sum = &sum;
-    sum.aside.to = {sum.room.at, on_gpu ? kind_of(pe, sum.room.at, sum.name.bytes) : ucx::MemoryKind::host};
-    sum.aside.done = [](machine::Transfer& transfer, const Status& status) {
-      auto& aside = static_cast<Sum::Aside&>(transfer);
-      Sum& sum = *aside.sum;
-      Pe::current()->end_pending();
-      if (!status) failed(sum, status);
-      sum.place = aside.to;
-      if (wants_to_know(sum.cb)) not_inline(std::exchange(sum.cb, CkCallback(CkCallback::ignore))).send();
-      is_ready(sum);
-    };
+    sum.room = room_for(pe, sum, room_aside(pe, sum));
+    begin_aside(pe, sum);
     copy(pe, sum.aside.to, sum.place, sum.name, sum.aside);
   });
 }

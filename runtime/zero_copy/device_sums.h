@@ -42,6 +42,7 @@ struct Sum {
     Sum* sum = nullptr;
     ucx::Place to;
   } aside;  // one that is shared and lies where the program has it
+  bool is_aside = false;
   // Of one that is made of others.
   gpu::Room room;                 // where it lies
   gpu::Folder* folder = nullptr;  // what combines them; null: the host
