@@ -7,10 +7,10 @@
 //
 //   PE of the result                  PE i                                   PE j
 //   the call to all  ---------------->                         ------------>
-//                                     ShareWanted  ------------------------------>
+//                                     ShareWanted  -------------------------->
 //                                     <---------------------- There: the bytes, or where they lie
 //                                     combines, and runs the entry
-//                                     Read  -------------------------------->  the sum may go
+//                                     SharedRead  --------------------------->  the sum may go
 //
 // A receiver may want the result where it has contributed from, while others still read: so what lies where the program
 // has it is set aside before it is shared. That costs a copy within a GPU, where slices (device_reduce_scatter.cpp)

@@ -1,4 +1,5 @@
 // Copies that couriers take, and those that they do not: on fake GPUs, whose kernels are run by threads of the host.
+#include <algorithm>
 #include <string>
 
 #include "machine/gpu/copies.h"
