@@ -14,7 +14,11 @@ std::string boot_id() {
   return id;
 }
 
-std::uint64_t boot_number() { return std::hash<std::string>{}(boot_id()); }
+// Asked for each mapping that a message names: the file is read once.
+std::uint64_t boot_number() {
+  static const std::uint64_t number = std::hash<std::string>{}(boot_id());
+  return number;
+}
 
 std::uint64_t namespace_number(const char* kind) {
   struct stat status {};

@@ -40,6 +40,10 @@ class Unmapped final : public ucx::DeviceMemory {
   Status when_reached(void* stream, ucx::Place memory, ucx::Completion& reached) override {
     return real_->when_reached(stream, memory, reached);
   }
+  Status copy_when_reached(void* stream, ucx::Place to, ucx::Place from, std::uint64_t bytes,
+                           ucx::Completion& completion) override {
+    return real_->copy_when_reached(stream, to, from, bytes, completion);
+  }
   ucx::MemoryKind kind_of(const void* address) override { return real_->kind_of(address); }
   std::vector<std::byte> describe(ucx::Place memory) override { return real_->describe(memory); }
   Result<ucx::Mapping> map(std::span<const std::byte>, std::uint64_t, std::uint64_t, ucx::Place) override {

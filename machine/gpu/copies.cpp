@@ -10,8 +10,8 @@ namespace {
 
 /// Ends of one stream in one progress(), so that others get their turn.
 constexpr int kMostEnds = 16;
-// Bytes up to which a courier is faster than a copy engine where it reads memory of the host.
-constexpr std::uint64_t kMostFromHost = 8 << 10;
+// Bytes up to which a courier is faster than a copy engine: where it reads memory of the host; and between GPUs.
+constexpr std::uint64_t kMostFromHost = 8 << 10, kMostBetween = 128 << 10;
 
 }  // namespace
 
@@ -110,15 +110,32 @@ bool Copies::may_touch(int gpu, int lies_on, Touch touch) {
 }
 
 // Writing to another GPU is faster than reading from there: that of the source comes first.
-Courier* Copies::courier_for(const Copy& copy) {
-  if (use_ == CourierUse::off || copy.after != nullptr || !Courier::takes(copy.to, copy.from, copy.bytes))
-    return nullptr;
-  if (copy.from_gpu < 0 && copy.bytes > kMostFromHost) return nullptr;
+Copies::OnGpu Copies::courier_for(const Copy& copy) {
+  if (use_ == CourierUse::off || copy.after != nullptr || !Courier::takes(copy.to, copy.from, copy.bytes)) return {};
+  if (copy.bytes > (copy.from_gpu < 0 ? kMostFromHost : copy.within ? Courier::kMost : kMostBetween)) return {};
   for (const int gpu : {copy.from_gpu, copy.to_gpu}) {
     if (gpu >= 0 && may_touch(gpu, copy.to_gpu, copy.to_touch) && may_touch(gpu, copy.from_gpu, copy.from_touch))
-      return couriers_.at(gpu, use_);
+      return {couriers_.at(gpu, use_), gpu};
   }
-  return nullptr;
+  return {};
+}
+
+bool Copies::hand_over(const OnGpu& to, const Copy& copy, ucx::Completion& completion) {
+  if (to.courier == nullptr || !to.courier->is_awake()) return false;
+  // Another process's is only its own GPU's to touch, too.
+  const bool near = copy.to_gpu == to.gpu && copy.to_touch == Touch::peers;
+  const bool are_few = copy.bytes <= Courier::kFew;
+  const std::uint64_t number = are_few && copy.from_gpu < 0 ? to.courier->send(copy.to, copy.from, copy.bytes, near)
+                               : are_few && copy.to_gpu < 0 ? to.courier->tell(copy.to, copy.from, copy.bytes)
+                                                            : to.courier->post(copy.to, copy.from, copy.bytes, near);
+  if (number == 0) return false;
+  with_couriers_.push_back({to.courier, number, copy, &completion});
+  ++under_way_;
+  return true;
+}
+
+bool Copies::carry(const Copy& copy, ucx::Completion& completion) {
+  return hand_over(courier_for(copy), copy, completion);
 }
 
 int Copies::look_for_couriers() {
@@ -149,16 +166,10 @@ int Copies::look_for_couriers() {
 }
 
 Status Copies::begin(const Copy& copy, ucx::Completion& completion) {
-  Courier* const courier = courier_for(copy);
-  if (courier != nullptr && courier->is_awake()) {
-    if (const std::uint64_t number = courier->post(copy.to, const_cast<void*>(copy.from), copy.bytes); number != 0) {
-      with_couriers_.push_back({courier, number, copy, &completion});
-      ++under_way_;
-      return {};
-    }
-  }
+  const OnGpu to = courier_for(copy);
+  if (hand_over(to, copy, completion)) return {};
   Status begun = begin_by_engine(copy, completion);
-  if (courier != nullptr && begun) courier->missed();
+  if (to.courier != nullptr && begun) to.courier->missed();
   return begun;
 }
 

@@ -55,6 +55,9 @@ class Copies {
 
   /// The bytes are lent until the completion, which comes from progress(), once. A failure: nothing was begun.
   Status begin(const Copy& copy, ucx::Completion& completion);
+  /// The same of a few bytes (Courier::kFew) from or to memory of the host, pageable too, if there is a courier awake
+  /// that takes them. False: there is none, and nothing was begun.
+  bool carry(const Copy& copy, ucx::Completion& completion);
   /// Tells what has ended, with Outcome::ok or failed, and how many that were.
   int progress();
   std::size_t under_way() const { return under_way_; }
@@ -88,7 +91,12 @@ class Copies {
   Result<Lane*> lane_for(const Copy& copy);
   Status order_after(const Copy& copy, Lane& lane, Event* event);
   Status begin_by_engine(const Copy& copy, ucx::Completion& completion);
-  Courier* courier_for(const Copy& copy);
+  struct OnGpu {
+    Courier* courier = nullptr;
+    int gpu = -1;
+  };
+  OnGpu courier_for(const Copy& copy);
+  bool hand_over(const OnGpu& to, const Copy& copy, ucx::Completion& completion);
   bool may_touch(int gpu, int lies_on, Touch touch);
   int progress(Lane& lane);
   int look_for_couriers();

@@ -51,7 +51,23 @@ bool Courier::takes(const void* to, const void* from, std::uint64_t bytes) {
   return bytes <= (askew ? kMostAskew : kMost);
 }
 
-std::uint64_t Courier::post(void* to, const void* from, std::uint64_t bytes) {
+std::uint64_t Courier::post(void* to, const void* from, std::uint64_t bytes, bool near) {
+  const Word how = near ? CourierCommand::kNear : 0;
+  return post({reinterpret_cast<Word>(to), reinterpret_cast<Word>(from), bytes | how, 0, {}}, nullptr);
+}
+
+std::uint64_t Courier::send(void* to, const void* from, std::uint64_t bytes, bool near) {
+  const Word how = CourierCommand::kSent | (near ? CourierCommand::kNear : 0);
+  CourierCommand command{reinterpret_cast<Word>(to), 0, bytes | how, 0, {}};
+  std::memcpy(command.sent, from, bytes);
+  return post(command, nullptr);
+}
+
+std::uint64_t Courier::tell(void* to, const void* from, std::uint64_t bytes) {
+  return post({0, reinterpret_cast<Word>(from), bytes | CourierCommand::kTold, 0, {}}, to);
+}
+
+std::uint64_t Courier::post(CourierCommand command, void* told) {
   if (rests_.load(std::memory_order_acquire) && !end_rest()) return 0;
   std::uint64_t number = next_.load(std::memory_order_relaxed);
   do {
@@ -59,12 +75,15 @@ std::uint64_t Courier::post(void* to, const void* from, std::uint64_t bytes) {
     if (taken_[number % CourierBoard::kPlaces].load(std::memory_order_acquire)) return 0;
   } while (!next_.compare_exchange_weak(number, number + 1, std::memory_order_relaxed));
   taken_[number % CourierBoard::kPlaces].store(true, std::memory_order_relaxed);
-  CourierCommand command{reinterpret_cast<Word>(to), reinterpret_cast<Word>(from), bytes, 0};
+  told_[number % CourierBoard::kPlaces] = {static_cast<std::byte*>(told),
+                                           told != nullptr ? static_cast<unsigned>(command.bytes) : 0};
   command.check = courier_check(command, number);
   CourierCommand& place = board_->places[number % CourierBoard::kPlaces].command;
   word(place.to).store(command.to, std::memory_order_relaxed);
   word(place.from).store(command.from, std::memory_order_relaxed);
   word(place.bytes).store(command.bytes, std::memory_order_relaxed);
+  for (unsigned i = 0; i < CourierCommand::kWords; ++i)
+    word(place.sent[i]).store(command.sent[i], std::memory_order_relaxed);
   // release: what this thread has written into the bytes themselves is there before.
   word(place.check).store(command.check, std::memory_order_release);
   static_cast<void>(is_soon());
@@ -82,6 +101,19 @@ bool Courier::is_soon() {
 void Courier::missed() {
   if (!is_soon() || (rests_.load(std::memory_order_acquire) && !end_rest())) return;
   if (has_ended()) wake();
+}
+
+// All words of its answer are there. Each is looked at by itself: none says anything of another one.
+bool Courier::is_told(std::uint64_t number) const {
+  const std::size_t place = number % CourierBoard::kPlaces;
+  Word words[CourierCommand::kWords];
+  for (std::size_t i = 0; i * sizeof(Word) < told_[place].bytes; ++i) {
+    CourierAnswer& answer = board_->answers[place][i];
+    words[i] = word(answer.word).load(std::memory_order_acquire);
+    if (word(answer.seal).load(std::memory_order_acquire) != courier_seal(words[i], number)) return false;
+  }
+  std::memcpy(told_[place].to, words, told_[place].bytes);
+  return true;
 }
 
 Courier::State Courier::forget(std::uint64_t number, State state) {

@@ -3,6 +3,8 @@
 // which the kernel reads over the bus, and its end a load.
 //
 //   post()  writes a command into pinned memory (courier_board.h) and launches the kernel, if it has ended
+//   send()  the same of a few bytes of the host's, which stand in the command
+//   tell()  the same of a few bytes that go to the host's memory: they stand in the answer
 //   look()  reads there whether it is done
 //
 // No program waits for it long. The kernel ends by itself: soon after the last command, and from time to time in any
@@ -38,8 +40,9 @@ struct CourierSettings {
 /// One a process and GPU. Any thread may call it.
 class Courier {
  public:
-  static constexpr std::uint64_t kMost = 64 << 10;   ///< bytes of a message; the copy engines are as fast beyond,
+  static constexpr std::uint64_t kMost = 256 << 10;  ///< bytes of a message; the copy engines are as fast beyond,
   static constexpr std::uint64_t kMostAskew = 4096;  ///< and where the two addresses differ in their last two bits
+  static constexpr std::uint64_t kFew = CourierCommand::kMost;  ///< bytes for send() and tell()
   enum class State { under_way, done, given_back };
 
   /// Loads the kernel. A failure says why there can be no courier.
@@ -49,7 +52,12 @@ class Courier {
   static bool takes(const void* to, const void* from, std::uint64_t bytes);
   /// Copies, at once: what is written there before is done. The bytes are lent until look() says something else than
   /// under_way. Returns the command's number; 0: it was not taken, since too many are under way or it rests.
-  std::uint64_t post(void* to, const void* from, std::uint64_t bytes);
+  /// `near`: `to` is memory of this GPU, not of another one that it has mapped.
+  std::uint64_t post(void* to, const void* from, std::uint64_t bytes, bool near = false);
+  /// The same of at most kFew bytes. `from`: memory of the host, pageable too, that is read within the call.
+  std::uint64_t send(void* to, const void* from, std::uint64_t bytes, bool near = false);
+  /// And with `to` such memory, which look() writes; at least one byte.
+  std::uint64_t tell(void* to, const void* from, std::uint64_t bytes);
   /// Would a command find its kernel on the GPU? What does not had better go another way, and be told to missed().
   bool is_awake() const {
     return !rests_.load(std::memory_order_acquire) && launched_.load(std::memory_order_relaxed) != 0 && !has_ended();
@@ -74,8 +82,12 @@ class Courier {
     return word(board_->ended).load(std::memory_order_acquire) == launched_.load(std::memory_order_acquire);
   }
   bool is_done(std::uint64_t number) const {
-    return word(board_->done[number % CourierBoard::kPlaces]).load(std::memory_order_acquire) == number;
+    const std::size_t place = number % CourierBoard::kPlaces;
+    if (told_[place].bytes != 0) return is_told(number);
+    return word(board_->done[place]).load(std::memory_order_acquire) == number;
   }
+  bool is_told(std::uint64_t number) const;
+  std::uint64_t post(CourierCommand command, void* told);
   State forget(std::uint64_t number, State state);
   bool end_rest();
   void wake();
@@ -91,8 +103,13 @@ class Courier {
   const Stream stream_;
   CourierBoard* const board_;
 
-  std::atomic<std::uint64_t> next_{1};                              // command
-  std::array<std::atomic<bool>, CourierBoard::kPlaces> taken_{};    // places, until their commands are forgotten
+  std::atomic<std::uint64_t> next_{1};                            // command
+  std::array<std::atomic<bool>, CourierBoard::kPlaces> taken_{};  // places, until their commands are forgotten
+  struct Told {
+    std::byte* to;
+    std::uint64_t bytes;  // 0: of another command
+  };
+  std::array<Told, CourierBoard::kPlaces> told_{};                  // by place; of the thread that has taken it
   std::atomic<std::uint64_t> launched_{0};                          // how often
   std::atomic<bool> rests_{false};                                  // no kernel will touch a command
   std::atomic<std::uint64_t> given_back_below_{0};                  // commands that no kernel will touch any more

@@ -114,6 +114,7 @@ class GpuMemory final : public ucx::DeviceMemory {
 
   Status copy(Place to, Place from, std::uint64_t bytes, Completion& completion) override;
   Status when_reached(void* stream, Place memory, Completion& reached) override;
+  Status copy_when_reached(void* stream, Place to, Place from, std::uint64_t bytes, Completion& completion) override;
   MemoryKind kind_of(const void* address) override;
   std::vector<std::byte> describe(Place memory) override;
   Result<Mapping> map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes,
@@ -155,6 +156,8 @@ class GpuMemory final : public ucx::DeviceMemory {
     OfVendor* vendor;
     Event event;
     Completion* told;
+    Place to, from;  ///< of so many bytes that are copied then
+    std::uint64_t bytes = 0;
   };
 
   Result<Seen> look(Place place, std::uint64_t bytes = 0);
@@ -171,6 +174,7 @@ class GpuMemory final : public ucx::DeviceMemory {
     failure_ = status.message();
     return status;
   }
+  bool carry_few(Place to, Place from, std::uint64_t bytes, Completion& completion);
   Status copy_staged(const Seen& to, const Seen& from, std::uint64_t bytes, Completion& completion);
   static bool reach_each_other(const Seen& one, const Seen& other);
   bool advance(Staged& staged);
@@ -218,11 +222,26 @@ Result<Seen> GpuMemory::seen_or_look(Place place, std::uint64_t bytes) {
   return with_room(std::exchange(seen_, {}), bytes);
 }
 
+// A few bytes between memory of a GPU and of the host, by a courier, to which it is all the same what that of the host
+// is. False: none takes them.
+bool GpuMemory::carry_few(Place to, Place from, std::uint64_t bytes, Completion& completion) {
+  const bool to_host = to.kind == MemoryKind::host;
+  if (bytes > Courier::kFew || to_host == (from.kind == MemoryKind::host)) return false;
+  const Result<Seen> seen = seen_or_look(to_host ? from : to, bytes);
+  if (!seen || !seen->on_gpu()) return false;
+  const Copy copy = to_host ? Copy{to.at, from.at, bytes, -1, seen->gpu(), nullptr, Touch::any, seen->touch()}
+                            : Copy{to.at, from.at, bytes, seen->gpu(), -1, nullptr, seen->touch(), Touch::any};
+  if (seen->vendor->copies.carry(copy, completion)) return true;
+  seen_ = *seen;
+  return false;
+}
+
 Status GpuMemory::copy(Place to, Place from, std::uint64_t bytes, Completion& completion) {
   if (bytes == 0) {
     done_.push_back(&completion);
     return {};
   }
+  if (carry_few(to, from, bytes, completion)) return {};
   Result<Seen> target = seen_or_look(to, bytes), source = seen_or_look(from, bytes);
   seen_ = {};
   if (!target || !source) return failed(target ? source.status() : target.status());
@@ -359,20 +378,27 @@ int GpuMemory::tell_staged() {
 // ---- streams of the program's
 
 Status GpuMemory::when_reached(void* stream, Place memory, Completion& reached) {
-  Result<Seen> seen = memory.at == nullptr ? Seen{nullptr, vendor_of(memory.kind), {}} : seen_or_look(memory);
+  return copy_when_reached(stream, {}, memory, 0, reached);
+}
+
+// Of no bytes it is when_reached().
+Status GpuMemory::copy_when_reached(void* stream, Place to, Place from, std::uint64_t bytes, Completion& reached) {
+  Result<Seen> seen = from.at == nullptr ? Seen{nullptr, vendor_of(from.kind), {}} : seen_or_look(from);
   seen_ = {};
   if (!seen) return failed(seen.status());
   OfVendor* vendor = seen->vendor;
-  if (vendor == nullptr) {
-    done_.push_back(&reached);
-    return {};
-  }
+  const auto go_on = [&]() -> Status {
+    if (bytes == 0) {
+      done_.push_back(&reached);
+      return {};
+    }
+    if (vendor != nullptr) seen_ = *seen;  // copy() asks about the same
+    return copy(to, from, bytes, reached);
+  };
+  if (vendor == nullptr) return go_on();
   // Most streams have nothing to do, and that is known soonest without an event.
   const int near = std::max(seen->memory.gpu, 0);
-  if (Result<bool> idle = vendor->driver.is_idle({stream, near}); idle && *idle) {
-    done_.push_back(&reached);
-    return {};
-  }
+  if (Result<bool> idle = vendor->driver.is_idle({stream, near}); idle && *idle) return go_on();
   const Result<int> streams = vendor->driver.gpu_of_stream(stream);
   if (!streams) return failed(streams.status());
   const int gpu = *streams >= 0 ? *streams : near;
@@ -382,7 +408,7 @@ Status GpuMemory::when_reached(void* stream, Place memory, Completion& reached) 
     vendor->copies.give_event(*event);
     return failed(recorded);
   }
-  reached_.push_back({vendor, *event, &reached});
+  reached_.push_back({vendor, *event, &reached, to, from, bytes});
   return {};
 }
 
@@ -398,8 +424,10 @@ int GpuMemory::tell_reached() {
     if (!there) failure_ = there.message();
     one.vendor->copies.give_event(one.event);
     reached_.erase(reached_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (there && one.bytes != 0 && copy(one.to, one.from, one.bytes, *one.told)) continue;
+    const bool is_well = there && one.bytes == 0;
     ++told;
-    one.told->done(*one.told, there ? Outcome::ok : Outcome::failed);
+    one.told->done(*one.told, is_well ? Outcome::ok : Outcome::failed);
   }
   return told;
 }

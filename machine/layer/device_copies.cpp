@@ -60,6 +60,13 @@ void DeviceCopies::when_reached(std::size_t pe, void* stream, ucx::Place place, 
   });
 }
 
+void DeviceCopies::copy_when_reached(std::size_t pe, void* stream, ucx::Place to, ucx::Place from, std::uint64_t bytes,
+                                     Ended ended) {
+  begin(pe, std::move(ended), [&](ucx::DeviceMemory& devices, ucx::Completion& completion) {
+    return devices.copy_when_reached(stream, to, from, bytes, completion);
+  });
+}
+
 ucx::MemoryKind DeviceCopies::kind_of(std::size_t pe, const void* address) {
   ucx::DeviceMemory* const devices = memory(pes_[pe]);
   return devices != nullptr ? devices->kind_of(address) : ucx::MemoryKind::host;

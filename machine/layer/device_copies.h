@@ -28,6 +28,9 @@ class DeviceCopies {
   void copy(std::size_t pe, ucx::Place to, ucx::Place from, std::uint64_t bytes, Ended ended);
   /// When a stream of the program's has done what it has been given so far. See DeviceMemory.
   void when_reached(std::size_t pe, void* stream, ucx::Place memory, Ended ended);
+  /// copy() then. `from`: not the host's; `bytes` is not 0.
+  void copy_when_reached(std::size_t pe, void* stream, ucx::Place to, ucx::Place from, std::uint64_t bytes,
+                         Ended ended);
   ucx::MemoryKind kind_of(std::size_t pe, const void* address);
   std::vector<std::byte> describe(std::size_t pe, ucx::Place memory);
   Result<ucx::Mapping> map(std::size_t pe, std::span<const std::byte> described, std::uint64_t address,

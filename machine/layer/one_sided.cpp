@@ -254,6 +254,12 @@ void OneSided::when_reached(int pe, void* stream, ucx::Place memory, Transfer& t
   settle(pe);
 }
 
+void OneSided::copy_when_reached(int pe, void* stream, ucx::Place to, ucx::Place from, std::size_t size,
+                                 Transfer& transfer) {
+  devices_.copy_when_reached(of_process(pe), stream, to, from, size, ending(of_own_process(pe, transfer)));
+  settle(pe);
+}
+
 // ---- on this host
 
 Result<ucx::Mapping> OneSided::map(int pe, std::span<const std::byte> described, std::uint64_t address,

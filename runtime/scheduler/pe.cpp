@@ -396,6 +396,11 @@ void Pe::when_reached(void* stream, ucx::Place memory, machine::Transfer& transf
   count_transfers(1);
   process.layer().one_sided().when_reached(index, stream, memory, transfer);
 }
+void Pe::copy_when_reached(void* stream, ucx::Place to, ucx::Place from, std::size_t size,
+                           machine::Transfer& transfer) {
+  count_transfers(1);
+  process.layer().one_sided().copy_when_reached(index, stream, to, from, size, transfer);
+}
 
 // One piece of work at a time: what it takes, and what has arrived meanwhile, must be known before the next is chosen.
 bool Pe::step_simulated() {

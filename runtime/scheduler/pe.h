@@ -131,6 +131,7 @@ class alignas(platform::kCacheLine) Pe {
                               machine::Transfer& transfer, ucx::MemoryKind local_kind = ucx::MemoryKind::host);
   void copy(ucx::Place to, ucx::Place from, std::size_t size, machine::Transfer& transfer);
   void when_reached(void* stream, ucx::Place memory, machine::Transfer& transfer);
+  void copy_when_reached(void* stream, ucx::Place to, ucx::Place from, std::size_t size, machine::Transfer& transfer);
 
   // --- queueing ----------------------------------------------------------------------------------------------------
   // Queues by the envelope's strategy and priority.

@@ -12,7 +12,9 @@
 // nothing says how many there are, get the whole from the PE of the result, in memory of the host.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -33,22 +35,46 @@ struct Gathered::Fetch : Access {
 };
 
 Gathered::Gathered(std::vector<GatheredPart> parts) : parts_(std::move(parts)) {}
+Gathered::Gathered(std::vector<DeviceContribution> sums) : sums_(std::move(sums)) {}
 Gathered::~Gathered() = default;
+
+namespace {
+
+// So many of them, if they stand there.
+template <class T>
+std::optional<std::vector<T>> listed(const char* at, std::size_t size, std::uint64_t count) {
+  if (count > size / sizeof(T)) return std::nullopt;
+  std::vector<T> all(count);
+  if (count != 0) std::memcpy(static_cast<void*>(all.data()), at, count * sizeof(T));
+  return all;
+}
+
+}  // namespace
 
 std::unique_ptr<Gathered> Gathered::read(const char* at, std::size_t size, std::uint64_t bytes) {
   GatheredHead head;
   if (size < sizeof head) return nullptr;
   std::memcpy(static_cast<void*>(&head), at, sizeof head);
-  if (head.parts > (size - sizeof head) / sizeof(GatheredPart)) return nullptr;
-  std::vector<GatheredPart> parts(head.parts);
-  if (!parts.empty()) std::memcpy(static_cast<void*>(parts.data()), at + sizeof head, head.parts * sizeof parts[0]);
+  std::unique_ptr<Gathered> gathered;
+  if (head.receivers != 0) {
+    std::optional<std::vector<DeviceContribution>> sums =
+        listed<DeviceContribution>(at + sizeof head, size - sizeof head, head.parts);
+    const auto fits = [&](const DeviceContribution& sum) { return sum.bytes == bytes; };
+    if (!sums || sums->empty() || !std::all_of(sums->begin(), sums->end(), fits)) return nullptr;
+    gathered = std::make_unique<Gathered>(std::move(*sums));
+    gathered->head = head;
+    return gathered;
+  }
+  std::optional<std::vector<GatheredPart>> parts =
+      listed<GatheredPart>(at + sizeof head, size - sizeof head, head.parts);
+  if (!parts) return nullptr;
   std::uint64_t left = bytes;
-  for (const GatheredPart& part : parts) {
+  for (const GatheredPart& part : *parts) {
     if (part.buffer.cnt > left || part.description.length > sizeof part.description.bytes) return nullptr;
     left -= part.buffer.cnt;
   }
   if (left != 0) return nullptr;
-  auto gathered = std::make_unique<Gathered>(std::move(parts));
+  gathered = std::make_unique<Gathered>(std::move(*parts));
   gathered->head = head;
   return gathered;
 }
@@ -81,8 +107,16 @@ void demand_apart(const CkNcpyBuffer& part, std::span<const std::byte> whole, in
 
 }  // namespace
 
+void Gathered::prepare(Pe& pe, ucx::Place to, std::uint64_t bytes) {
+  if (head.receivers != 0) received_ = std::make_unique<ReceivedSum>(pe, sums_, head.receivers, to, bytes);
+}
+
 void Gathered::fetch(Pe& pe, ucx::Place to, std::uint64_t bytes, std::span<const std::byte> posted, int entry,
                      std::function<void()> fetched) {
+  if (head.receivers != 0) {
+    if (!received_) prepare(pe, to, bytes);
+    return received_->finish(entry, std::move(fetched));
+  }
   fetched_ = std::move(fetched);
   fetches_ = std::make_unique<Fetch[]>(parts_.size());
   std::vector<std::size_t> offsets(parts_.size());
@@ -245,11 +279,7 @@ void lend_when_ready(Pe& pe, const PartWanted& wanted, Function lent) {
   });
 }
 
-void has_been_read(Pe& pe, std::uint64_t number) {
-  Sum& sum = find_sum(pe, number);
-  sum.lent.deregisterMem();
-  drop(pe, sum);
-}
+void has_been_read(Pe& pe, std::uint64_t number) { drop(pe, find_sum(pe, number)); }
 
 }  // namespace
 
@@ -275,7 +305,30 @@ void on_fetched(void* gathering, void* message) {
   delete ended;
 }
 
-// The call with where the parts are.
+// The call with where the parts are, or which sums they are: `listed`.
+void send_call(const CkCallback& to, int user_flag, int items, std::uint64_t bytes, const GatheredHead& head,
+               std::string_view listed) {
+  const CkDeviceBuffer no_buffer;
+  const DeviceToSend<char> elements{no_buffer, bytes};
+  DeviceSizer sizer(1);
+  sizer(items);
+  sizer(elements);
+  void* const message = new_marshalled(sizer.tail() + sizeof head + listed.size(), nullptr);
+  DeviceArray array;
+  DeviceWriter writer(message, 1, sizer.tail(), Where::gathered, &array);
+  writer(items);
+  writer(elements);
+  char* const behind = static_cast<char*>(message) + array.offset;
+  std::memcpy(behind, static_cast<const void*>(&head), sizeof head);
+  std::memcpy(behind + sizeof head, listed.data(), listed.size());
+  if (user_flag != -1) CkSetRefNum(message, user_flag);
+  not_inline(to).send(message);
+}
+template <class T>
+std::string_view bytes_of_all(const std::vector<T>& all) {
+  return {reinterpret_cast<const char*>(all.data()), all.size() * sizeof all[0]};
+}
+
 void send_parts(Gathering* gathering) {
   const CkCallback& to = gathering->to;
   const std::uint64_t bytes = gathering->bytes();
@@ -289,22 +342,7 @@ void send_parts(Gathering* gathering) {
   head.parts = gathering->parts.size();
   head.members = to.type == CkCallback::bcastArray;
   head.slices = of_slices;
-  const CkDeviceBuffer no_buffer;
-  const DeviceToSend<char> elements{no_buffer, bytes};
-  DeviceSizer sizer(1);
-  sizer(items);
-  sizer(elements);
-  const std::size_t parts_bytes = gathering->parts.size() * sizeof(GatheredPart);
-  void* const message = new_marshalled(sizer.tail() + sizeof head + parts_bytes, nullptr);
-  DeviceArray array;
-  DeviceWriter writer(message, 1, sizer.tail(), Where::gathered, &array);
-  writer(items);
-  writer(elements);
-  char* const behind = static_cast<char*>(message) + array.offset;
-  std::memcpy(behind, static_cast<const void*>(&head), sizeof head);
-  std::memcpy(behind + sizeof head, static_cast<const void*>(gathering->parts.data()), parts_bytes);
-  if (gathering->user_flag != -1) CkSetRefNum(message, gathering->user_flag);
-  not_inline(to).send(message);
+  send_call(to, gathering->user_flag, items, bytes, head, bytes_of_all(gathering->parts));
 }
 
 // The whole is made here, in memory of the host.
@@ -396,6 +434,17 @@ void gather(Pe& pe, std::vector<DeviceContribution> parts, const CkCallback& to,
   const ForSection asked{to, user_flag};
   const std::string_view names{reinterpret_cast<const char*>(parts.data()), parts.size() * sizeof parts[0]};
   send_to(pe, to.pe, runtime_message({bytes_of(asked), names}, entry_section, 0));
+}
+
+void send_sums(const std::vector<DeviceContribution>& names, const CkCallback& to, std::uint64_t receivers,
+               const std::shared_ptr<const CkReductionMsg>& of) {
+  GatheredHead head;
+  head.whole = CkNcpyBuffer::to_send(nullptr, CkCallback(CkCallback::ignore), CK_BUFFER_UNREG, CK_BUFFER_NODEREG);
+  head.parts = names.size();
+  head.slices = 1;
+  head.receivers = receivers;
+  const std::uint64_t bytes = names[0].bytes;
+  send_call(to, of->getUserFlag(), items_for(to.ep, bytes), bytes, head, bytes_of_all(names));
 }
 
 void gather_slices(Pe& pe, std::vector<DeviceContribution> names, std::vector<GatheredPart> slices,

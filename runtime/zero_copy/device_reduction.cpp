@@ -38,6 +38,7 @@
 #include "runtime/api/reduction_fields.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/scheduler/process.h"
+#include "runtime/zero_copy/device_parts.h"
 #include "runtime/zero_copy/device_sums.h"
 #include "runtime/zero_copy/packing.h"
 #include "runtime/zero_copy/zero_copy_parts.h"
@@ -74,10 +75,15 @@ gpu::FoldItem item_of(Type type) {
   const bool wraps = operation_of(type) <= gpu::FoldOperation::product;
   return items[wraps && number < of_unsigned ? number + of_unsigned : number];
 }
+
+}  // namespace
+
 std::size_t bytes_of_item(Type type) {
   constexpr std::size_t bytes[] = {1, 2, 4, sizeof(long), 8, 1, 2, 4, sizeof(long), 8, 4, 8};
   return bytes[(type - CkReduction::sum_char) % types_of_numbers];
 }
+
+namespace {
 
 std::string in_words(const DeviceContribution& name) {
   return "a reduction of device buffers of " + std::to_string(name.bytes) + " bytes with " +
@@ -86,7 +92,12 @@ std::string in_words(const DeviceContribution& name) {
 // Up to so many bytes a sum is the host's. On two H200 allreduces of 4 KB took 31 us by the host and 37 in slices, of
 // 32 KB 50 and 38 (docs/gpu.md).
 constexpr std::uint64_t small_max = 4096;
+
+}  // namespace
+
 bool is_small(const DeviceContribution& name) { return name.type != CkReduction::concat && name.bytes <= small_max; }
+
+namespace {
 
 // By PE, and there in the order of the members; all have to be as long.
 void in_order(std::vector<DeviceContribution>& names) {
@@ -112,20 +123,6 @@ void in_order(std::vector<DeviceContribution>& names) {
 
 // ---- sums
 
-// One of the sums that another one is made of: at `local` when it can be read there.
-struct Part : Access {
-  struct Step : machine::Transfer {
-    Part* part = nullptr;
-  } step;
-  Sum* into = nullptr;
-  DeviceContribution name;
-  Sum* here = nullptr;                 // it, if it is one of this PE's
-  bool is_lent = false;                // to others too: its reading ends when all have read it
-  gpu::Room room;                      // that it is brought to: none if it is read where it is
-  std::shared_ptr<std::byte> mapping;  // of another process's memory where it is read
-  DeviceDescription others;
-};
-
 // Those of a PE.
 struct DeviceSums {
   std::map<gpu::Driver*, gpu::KindCache> kinds;
@@ -135,6 +132,7 @@ struct DeviceSums {
   std::map<std::pair<gpu::Driver*, int>, std::unique_ptr<gpu::Folder>> folders;  // null: the GPU has no kernel
   std::vector<Gathering*> gatherings;
   std::shared_ptr<Scatters> scatters;
+  std::uint64_t to_set_aside = 0;
 };
 
 namespace {
@@ -148,6 +146,8 @@ DeviceSums& sums_of(Pe& pe) {
 
 std::vector<Gathering*>& gatherings_of(Pe& pe) { return sums_of(pe).gatherings; }
 std::shared_ptr<Scatters>& scatters_of(Pe& pe) { return sums_of(pe).scatters; }
+
+std::uint64_t& bytes_to_set_aside(Pe& pe) { return sums_of(pe).to_set_aside; }
 
 Sum& make_sum(Pe& pe, Type type, std::uint64_t bytes) {
   DeviceSums& sums = sums_of(pe);
@@ -173,11 +173,20 @@ Sum& find_sum(Pe& pe, std::uint64_t number) {
 
 void when_ready(Sum& sum, std::function<void()> reader) {
   if (sum.ready) return reader();
-  sum.reader = std::move(reader);
+  sum.waiting_readers.push_back(std::move(reader));
 }
+// The first of them may have it set aside for the others; the last may end it.
 void is_ready(Sum& sum) {
   sum.ready = true;
-  if (sum.reader) std::exchange(sum.reader, nullptr)();
+  std::vector<std::function<void()>> readers = std::exchange(sum.waiting_readers, {});
+  for (std::size_t i = 0; i < readers.size(); ++i) {
+    readers[i]();
+    if (i + 1 == readers.size() || sum.ready) continue;
+    sum.waiting_readers.insert(sum.waiting_readers.begin(),
+                               std::move_iterator(readers.begin() + static_cast<std::ptrdiff_t>(i) + 1),
+                               std::move_iterator(readers.end()));
+    return;
+  }
 }
 CkCallback not_inline(CkCallback callback) {
   if (callback.type >= CkCallback::isendChare && callback.type <= CkCallback::isendArray)
@@ -187,6 +196,9 @@ CkCallback not_inline(CkCallback callback) {
 }
 
 void drop(Pe& pe, Sum& sum) {
+  if (--sum.readers != 0) return;
+  if (sum.is_aside && !sum.is_shared) bytes_to_set_aside(pe) = 0;
+  if (sum.lent.pe >= 0) sum.lent.deregisterMem();
   if (wants_to_know(sum.cb)) not_inline(sum.cb).send();
   give_room(pe, sum.room);
   sums_of(pe).all.erase(sum.name.sum);
@@ -196,20 +208,13 @@ namespace {
 // A callback: it has been read.
 void on_read(void* sum, void* message) {
   CkFreeMsg(message);
-  Sum& read = *static_cast<Sum*>(sum);
-  if (--read.readers == 0) drop(*Pe::current(), read);
+  drop(*Pe::current(), *static_cast<Sum*>(sum));
 }
 
 }  // namespace
-
-namespace {
 
 // A slice fails as the sum that it is of.
-[[noreturn]] void failed(const Sum& sum, const Status& status) {
-  failed(sum.parts.empty() ? sum.name : sum.parts[0]->name, status);
-}
-
-}  // namespace
+void failed(const Sum& sum, const Status& status) { failed(sum.parts.empty() ? sum.name : sum.parts[0]->name, status); }
 
 gpu::Room room_for(Pe& pe, const Sum& sum, const gpu::Room& like) {
   Result<gpu::Room> room = take_room(pe, like.where, like.kind, sum.name.bytes);
@@ -227,7 +232,10 @@ gpu::Folder* folder_of(DeviceSums& sums, gpu::OnGpu where) {
   return at->second.get();
 }
 
-std::optional<gpu::OnGpu> gpu_of(DeviceSums& sums, const void* memory) {
+}  // namespace
+
+std::optional<gpu::OnGpu> gpu_of(Pe& pe, const void* memory) {
+  DeviceSums& sums = sums_of(pe);
   for (gpu::Driver* const driver : gpu::drivers()) {
     if (driver == nullptr) continue;
     const Result<gpu::Memory> found = sums.kinds.try_emplace(driver, *driver).first->second.look(memory);
@@ -242,7 +250,7 @@ void choose_place(Pe& pe, Sum& sum) {
   std::optional<gpu::OnGpu> where;
   for (const auto& part : sum.parts)
     if (part->here && part->name.on_gpu && !where)
-      where = part->here->room.at ? part->here->room.where : gpu_of(sums_of(pe), part->here->place.at);
+      where = part->here->room.kind == gpu::Kind::device ? part->here->room.where : gpu_of(pe, part->here->place.at);
   const auto is_on_gpu = [](const auto& part) { return part->name.on_gpu != 0; };
   if (!where && std::any_of(sum.parts.begin(), sum.parts.end(), is_on_gpu)) where = gpu::chosen_gpu_of_thread();
   if (where) sum.folder = folder_of(sums_of(pe), *where);
@@ -254,6 +262,20 @@ void choose_place(Pe& pe, Sum& sum) {
   sum.place.kind = sum.folder ? kind_of(pe, sum.room.at, sum.name.bytes) : ucx::MemoryKind::host;
   if (sum.folder) sum.stream = sum.folder->stream();
   sum.name.on_gpu = sum.folder != nullptr;
+}
+
+bool take_place(Pe& pe, Sum& sum, ucx::Place wanted) {
+  if (wanted.kind == ucx::MemoryKind::host) return false;
+  const std::optional<gpu::OnGpu> where = gpu_of(pe, wanted.at);
+  gpu::Folder* const folder = where ? folder_of(sums_of(pe), *where) : nullptr;
+  if (folder == nullptr || !folder->reads(wanted.at, sum.name.bytes, bytes_of_item(sum.name.type))) return false;
+  sum.folder = folder;
+  sum.stream = folder->stream();
+  sum.place = wanted;
+  sum.room.where = *where;  // for its parts
+  sum.room.kind = gpu::Kind::device;
+  sum.name.on_gpu = 1;
+  return true;
 }
 
 // ---- bringing the parts together
@@ -268,9 +290,12 @@ void copy(Pe& pe, ucx::Place to, ucx::Place from, const DeviceContribution& name
   transfer.done(transfer, Status());
 }
 
+namespace {
+
 void combined(Pe& pe, Sum& sum) {
   for (const auto& part : sum.parts) {
     give_room(pe, part->room);
+    if (part->is_shared && !part->here && !part->is_read) has_read(pe, part->name);
     if (part->is_lent) continue;
     if (part->here) drop(pe, *part->here);
     if (part->remote.pe >= 0) release(pe, part->remote);
@@ -305,10 +330,11 @@ void combine_by_kernel(Sum& sum) {
   }
 }
 
-// One part more can be read.
+}  // namespace
+
 void brought(Pe& pe, Sum& sum) {
   if (--sum.left != 0) return;
-  if (sum.parts.size() == 1 && has_first_in_place(sum)) return combined(pe, sum);
+  if (sum.name.bytes == 0 || (sum.parts.size() == 1 && has_first_in_place(sum))) return combined(pe, sum);
   if (!sum.folder) {
     combine_by_host(sum);
     return combined(pe, sum);
@@ -324,6 +350,8 @@ void brought(Pe& pe, Sum& sum) {
   pe.begin_pending();
   pe.when_reached(sum.stream, sum.place, sum.waiting);
 }
+
+namespace {
 
 // Where the part can be read without being brought; nullptr: it cannot.
 std::byte* readable(Pe& pe, Part& part) {
@@ -351,18 +379,20 @@ std::byte* readable(Pe& pe, Part& part) {
   return nullptr;
 }
 
-// Where the part is brought to. The first one comes to where the sum is to be, which is combined when all have come.
+}  // namespace
+
+// The first one comes to where the sum is to be, which is combined when all have come, if that is memory of ours.
 void choose_place(Pe& pe, Part& part) {
   const Sum& sum = *part.into;
-  const bool is_first = &part == sum.parts[0].get();
+  const bool is_first = &part == sum.parts[0].get() && sum.room.at != nullptr;
   if (!is_first) part.room = room_for(pe, sum, sum.room);
   part.local = is_first ? sum.place.at : part.room.at;
   part.local_kind = sum.place.kind;
 }
 
-// The part's bytes are there: at `here`, or at the `remote` of another PE.
 void bring(Pe& pe, Part& part) {
   Sum& sum = *part.into;
+  if (sum.name.bytes == 0) return brought(pe, sum);
   part.size = sum.name.bytes;
   part.offset = sum.offset;
   part.local = readable(pe, part);
@@ -388,7 +418,6 @@ void bring(Pe& pe, Part& part) {
        {part.here->place.at + part.offset, part.here->place.kind}, sum.name, part.step);
 }
 
-// `offset`, `bytes`: of each of these that the sum is made of.
 Sum& make_sum_of(Pe& pe, const std::vector<DeviceContribution>& names, std::uint64_t offset, std::uint64_t bytes) {
   Sum& sum = make_sum(pe, names[0].type, bytes);
   sum.offset = offset;
@@ -402,26 +431,22 @@ Sum& make_sum_of(Pe& pe, const std::vector<DeviceContribution>& names, std::uint
     if (name.pe == pe.index) part->here = &find_sum(pe, name.sum);
     sum.parts.push_back(std::move(part));
   }
-  choose_place(pe, sum);
   sum.left = sum.parts.size();
   return sum;
 }
+
+namespace {
 
 struct Wanted {
   std::uint64_t sum;
   Part* part;
   int asker;
 };
-struct There {
-  Part* part;
-  std::uint64_t brings;  // 1: the bytes stand behind it
-  DeviceSource source;
-};
-
 // Begins a sum of these: of one, to bring it here.
 Sum& begin_sum(Pe& pe, std::vector<DeviceContribution> names) {
   in_order(names);
   Sum& sum = make_sum_of(pe, names, 0, names[0].bytes);
+  choose_place(pe, sum);
   ++sum.left;  // itself, until all have begun
   for (std::size_t i = 0; i < names.size(); ++i) {
     Part* const one = sum.parts[i].get();
@@ -438,26 +463,29 @@ void on_wanted(Pe& pe, Delivery& call) {
   const auto wanted = call.read<Wanted>();
   Sum& sum = find_sum(pe, wanted.sum);
   when_ready(sum, [&pe, &sum, wanted] {
-    There there{wanted.part, is_small(sum.name) && sum.place.kind == ucx::MemoryKind::host, {}};
-    if (there.brings) {
-      const std::string_view bytes(reinterpret_cast<const char*>(sum.place.at), sum.name.bytes);
-      send_to(pe, wanted.asker, runtime_message({bytes_of(there), bytes}, entry_there, 0));
+    if (is_small(sum.name) && sum.place.kind == ucx::MemoryKind::host) {
+      send_bytes(pe, wanted.asker, wanted.part, sum);
       return drop(pe, sum);
     }
-    CkNcpyBuffer& buffer = there.source.buffer;
-    buffer = CkNcpyBuffer::to_send(sum.place.at, CkCallback(on_read, &sum), CK_BUFFER_UNREG, CK_BUFFER_DEREG);
+    CkNcpyBuffer buffer =
+        CkNcpyBuffer::to_send(sum.place.at, CkCallback(on_read, &sum), CK_BUFFER_UNREG, CK_BUFFER_DEREG);
     buffer.cnt = sum.name.bytes;
+    DeviceDescription description;
     if (pe.process.layer().route(wanted.asker) != machine::Route::self_process)
-      there.source.description = register_device(pe, buffer);
-    send_to(pe, wanted.asker, runtime_message({bytes_of(there)}, entry_there, 0));
+      description = register_device(pe, buffer);
+    send_lent(pe, wanted.asker, wanted.part, buffer, description);
   });
 }
 void on_there(Pe& pe, Delivery& call) {
   const auto there = call.read<There>();
   Part& part = *there.part;
   if (there.brings) {
-    choose_place(pe, part);
-    std::memcpy(part.local, static_cast<const char*>(call.arguments) + sizeof there, part.name.bytes);
+    part.is_read = true;
+    const std::uint64_t bytes = part.into->name.bytes;
+    if (bytes != 0) {
+      choose_place(pe, part);
+      std::memcpy(part.local, static_cast<const char*>(call.arguments) + sizeof there, bytes);
+    }
     return brought(pe, *part.into);
   }
   part.remote = there.source.buffer;
@@ -465,18 +493,19 @@ void on_there(Pe& pe, Delivery& call) {
   bring(pe, part);
 }
 
-// A small contribution: the program has its memory back then.
+// A small contribution, when its stream has got there: the program has its memory back then.
 void bring_to_host(Pe& pe, Sum& sum) {
   sum.room = room_for(pe, sum, {});
   sum.waiting.done = [](machine::Transfer& waiting, const Status& status) {
     Sum& sum = *static_cast<Sum::Waiting&>(waiting).sum;
     Pe::current()->end_pending();
     if (!status) failed(sum, status);
+    sum.stream = DeviceStream().native();
     sum.place = {sum.room.at, ucx::MemoryKind::host};
     if (wants_to_know(sum.cb)) not_inline(std::exchange(sum.cb, CkCallback(CkCallback::ignore))).send();
     is_ready(sum);
   };
-  copy(pe, {sum.room.at, ucx::MemoryKind::host}, sum.place, sum.name, sum.waiting);
+  pe.copy_when_reached(sum.stream, {sum.room.at, ucx::MemoryKind::host}, sum.place, sum.name.bytes, sum.waiting);
 }
 
 std::vector<DeviceContribution> names_in(const CkReductionMsg& message) {
@@ -511,8 +540,21 @@ CkReductionMsg* combine_names(int count, CkReductionMsg** messages) {
 
 }  // namespace
 
+void send_bytes(Pe& pe, int asker, Part* part, const Sum& sum) {
+  const There there{part, 1, {}};
+  const std::string_view bytes(reinterpret_cast<const char*>(sum.place.at), sum.name.bytes);
+  send_to(pe, asker, runtime_message({bytes_of(there), bytes}, entry_there, 0));
+}
+void send_lent(Pe& pe, int asker, Part* part, const CkNcpyBuffer& buffer, const DeviceDescription& description) {
+  There there{part, 0, {}};
+  there.source.buffer = buffer;
+  there.source.description = description;
+  send_to(pe, asker, runtime_message({bytes_of(there)}, entry_there, 0));
+}
+
 Sum& begin_slice(Pe& pe, const std::vector<DeviceContribution>& names, std::uint64_t offset, std::uint64_t bytes) {
   Sum& slice = make_sum_of(pe, names, offset, bytes);
+  choose_place(pe, slice);
   for (const auto& part : slice.parts) part->is_lent = true;
   return slice;
 }
@@ -568,7 +610,7 @@ void call_with(Sum& sum, const CkCallback& to, int user_flag) {
   const DeviceToSend<char> elements{buffer, sum.name.bytes};
   const int readers = readers_of(to, sum);
   const Where where = readers != 0 ? Where::at_sender : Where::in_message;
-  sum.readers = std::max(readers, 1);
+  sum.readers = static_cast<std::uint64_t>(std::max(readers, 1));
   DeviceSizer sizer(1);
   sizer(items);
   sizer(elements);
@@ -652,6 +694,11 @@ bool take_result(const CkCallback& callback, void* payload) {
     return true;
   }
   if (names.size() > 1) in_order(names);
+  if (const std::uint64_t receivers = combining_receivers(names, callback); receivers != 0) {
+    if (names.size() > most_small_sums && is_small(names[0])) names = {begin_sum(pe, names).name};
+    send_sums(names, callback, receivers, of);
+    return true;
+  }
   if (are_combined_in_slices(names)) {
     reduce_scatter(pe, names, callback, of);
     return true;
@@ -670,6 +717,7 @@ void register_device_reductions() {
   entry_there = register_runtime_entry("reduction of device buffers: bytes are there", on_there);
   register_device_gathers();
   register_reduce_scatters();
+  register_shared_sums();
 }
 
 }  // namespace periapt::zero_copy
@@ -727,12 +775,18 @@ DeviceContribution::DeviceContribution(std::size_t size, const CkDeviceBuffer& b
     pe.end_pending();
     if (!status) failed(sum, status);
     sum.stream = DeviceStream().native();  // what the program gives its stream from here on is not waited for
-    if (is_small(sum.name) && sum.place.kind != ucx::MemoryKind::host)
-      bring_to_host(pe, sum);
-    else
-      is_ready(sum);
+    is_ready(sum);
   };
+  if (!gathers && set_aside_early(here, sum)) {
+    *this = sum.name;
+    return;
+  }
   here.begin_pending();
+  if (is_small(sum.name) && sum.name.bytes != 0 && sum.place.kind != ucx::MemoryKind::host) {
+    bring_to_host(here, sum);
+    *this = sum.name;
+    return;
+  }
   here.when_reached(sum.stream, sum.place, sum.waiting);
   *this = sum.name;
 }

@@ -23,7 +23,7 @@ namespace periapt::zero_copy {
 struct Part;
 
 // What was contributed, or was made of it: bytes on a PE, once it is ready. It has one reader, or so many as `readers`
-// says, and is gone when they have read it.
+// says, and is gone when all of them have read it.
 struct Sum {
   struct Waiting : machine::Transfer {
     Sum* sum = nullptr;
@@ -33,9 +33,16 @@ struct Sum {
   CkCallback cb = CkCallback(CkCallback::ignore);  // of a contribution, which lies where the program has it
   void* stream = DeviceStream().native();          // that has written it last
   bool ready = false;
-  std::function<void()> reader;
-  int readers = 1;      // of a result that all members of a group fetch: so many
-  CkNcpyBuffer lent{};  // to those that gather it, or slices of it
+  std::vector<std::function<void()>> waiting_readers;
+  std::uint64_t readers = 1;
+  bool is_shared = false;                   // by the receivers of a result, which combine it themselves
+  CkNcpyBuffer lent{};                      // to those that gather it, or slices of it, or share it
+  std::unique_ptr<GatheredPart> lent_part;  // the same, as those that share it get to know it
+  struct Aside : machine::Transfer {
+    Sum* sum = nullptr;
+    ucx::Place to;
+  } aside;  // one that is shared and lies where the program has it
+  bool is_aside = false;
   // Of one that is made of others.
   gpu::Room room;                 // where it lies
   gpu::Folder* folder = nullptr;  // what combines them; null: the host
@@ -46,12 +53,15 @@ struct Sum {
 
 Sum& make_sum(Pe& pe, CkReduction::reducerType type, std::uint64_t bytes);
 Sum& find_sum(Pe& pe, std::uint64_t number);
+// So many receivers read it, each as one that has said so; the last one's drop() ends it. What the program has is set
+// aside before: a receiver writes its result to where it was contributed from while others still read.
+void share(Pe& pe, Sum& sum, std::uint64_t receivers);
 // Of a sum: that much memory at `like`. A lack of it ends the run.
 gpu::Room room_for(Pe& pe, const Sum& sum, const gpu::Room& like);
 // Calls it now, or when the bytes are there.
 void when_ready(Sum& sum, std::function<void()> reader);
 void is_ready(Sum& sum);
-// It has been read.
+// It has been read, by one of its readers.
 void drop(Pe& pe, Sum& sum);
 // Sends it, which is the result of a reduction, as that message would have been.
 void give_result(Pe& pe, Sum& sum, const CkCallback& to, const std::shared_ptr<const CkReductionMsg>& of);
@@ -80,6 +90,43 @@ void bring_to_slice(Pe& pe, Sum& slice, std::size_t number, const CkNcpyBuffer& 
 void reduce_scatter(Pe& pe, const std::vector<DeviceContribution>& names, const CkCallback& to,
                     const std::shared_ptr<const CkReductionMsg>& of);
 void register_reduce_scatters();
+
+// ---- by the receivers
+
+// How many receivers may combine the sum of these themselves: all of the callback's; 0: they do not.
+std::uint64_t combining_receivers(const std::vector<DeviceContribution>& names, const CkCallback& callback);
+// Of more small sums the PE of the result makes one first.
+constexpr std::size_t most_small_sums = 4;
+// Has it combined by so many receivers. Sends the callback at once: they ask for the sums.
+void send_sums(const std::vector<DeviceContribution>& names, const CkCallback& to, std::uint64_t receivers,
+               const std::shared_ptr<const CkReductionMsg>& of);
+void register_shared_sums();
+
+// The sum of these on its way to one of so many receivers, to `to`, `bytes` of it. Nothing is written there before
+// finish().
+class ReceivedSum {
+ public:
+  ReceivedSum(Pe& pe, const std::vector<DeviceContribution>& names, std::uint64_t receivers, ucx::Place to,
+              std::uint64_t bytes);
+  ReceivedSum(const ReceivedSum&) = delete;
+  // Writes it, and calls that when it is there. `entry`: for messages.
+  void finish(int entry, std::function<void()> received);
+
+ private:
+  void deliver();
+  void end();
+
+  Pe& pe_;
+  const ucx::Place to_;
+  const std::uint64_t bytes_;
+  Sum* sum_ = nullptr;
+  bool in_place_ = false;  // it is combined where it goes
+  int entry_ = -1;
+  std::function<void()> received_;
+  struct Copy : machine::Transfer {
+    ReceivedSum* sum = nullptr;
+  } copy_;
+};
 
 // ---- to many
 

@@ -264,6 +264,8 @@ class PostedCall {
       has_arrived(pe, array);
       array.call->one_less();
     };
+    if (array.device->gathered && !array.device->layout)
+      array.device->gathered->prepare(objects_.pe, array.place(), array.size);
     objects_.pe.begin_pending();
     array.device->array = &array;
     array.device->done = [](machine::Transfer& transfer, const Status& status) {

@@ -1,4 +1,5 @@
 // Copies that couriers take, and those that they do not: on fake GPUs, whose kernels are run by threads of the host.
+#include <algorithm>
 #include <string>
 
 #include "machine/gpu/copies.h"
@@ -49,7 +50,7 @@ class CarriedTest : public GpuTest {
 TEST_P(CarriedTest, SmallOnesAreTakenWhereItIsFasterAndMayTouchBothSides) {
   Couriers couriers(driver, patient());
   Copies copies(driver, couriers, CourierUse::on);
-  constexpr std::uint64_t kRoom = 100'000;
+  constexpr std::uint64_t kMost = Courier::kMost, kRoom = kMost + 1000;
   std::byte *here = make(Kind::device, kRoom, 0), *near = make(Kind::device, kRoom, 0);
   std::byte *there = make(Kind::device, kRoom, 1), *pinned = make(Kind::pinned, kRoom);
   std::byte *pool = make(Kind::pool, kRoom, 1), *other = make(Kind::pool, kRoom, 0);
@@ -61,12 +62,13 @@ TEST_P(CarriedTest, SmallOnesAreTakenWhereItIsFasterAndMayTouchBothSides) {
     Copy copy;
     bool carried;
   } ways[] = {
-      {"within a GPU", {near, here, 65'536, 0, 0, nullptr, Touch::peers, Touch::peers}, true},
-      {"more", {near, here, 65'537, 0, 0, nullptr, Touch::peers, Touch::peers}, false},
+      {"within a GPU", {near, here, kMost, 0, 0, nullptr, Touch::peers, Touch::peers, true}, true},
+      {"more", {near, here, kMost + 1, 0, 0, nullptr, Touch::peers, Touch::peers, true}, false},
+      {"as much elsewhere", {there, here, kMost, 1, 0, nullptr, Touch::peers, Touch::peers}, false},
       {"askew", {near + 1, here, 5000, 0, 0, nullptr, Touch::peers, Touch::peers}, false},
       {"to another GPU", {there, here, 2048, 1, 0, nullptr, Touch::peers, Touch::peers}, true},
       {"and back", {here, there, 13, 0, 1, nullptr, Touch::peers, Touch::peers}, true},
-      {"to the host", {pinned, here, 65'536, -1, 0, nullptr, Touch::any, Touch::peers}, true},
+      {"to the host", {pinned, here, kMost / 2, -1, 0, nullptr, Touch::any, Touch::peers}, true},
       {"from the host", {here, pinned, 8192, 0, -1, nullptr, Touch::peers, Touch::any}, true},
       {"more from there", {here, pinned, 8193, 0, -1, nullptr, Touch::peers, Touch::any}, false},
       {"from the host, not open", {here, pinned, 8, 0, -1, nullptr, Touch::peers, Touch::none}, false},
@@ -91,6 +93,36 @@ TEST_P(CarriedTest, SmallOnesAreTakenWhereItIsFasterAndMayTouchBothSides) {
   EXPECT_FALSE(is_carried(copies, {near, here, 8, 0, 0, program.native, Touch::peers, Touch::peers}))
       << "behind a stream";
   driver.destroy(program);
+}
+
+TEST_P(CarriedTest, AFewBytesGoFromAndToPageableMemory) {
+  Couriers couriers(driver, patient());
+  Copies copies(driver, couriers, CourierUse::on);
+  std::byte* here = make(Kind::device, 100, 0);
+  std::vector<std::byte> host = pattern(Courier::kFew + 1, 13);
+  const auto carry = [&](const Copy& copy) {
+    Told told;
+    for (int again = 0; again < 20; ++again) {
+      if (!copies.carry(copy, told)) {  // it sleeps
+        wake(copies, 0);
+        continue;
+      }
+      while (told.count == 0) copies.progress();
+      return told.outcome == ucx::Outcome::ok;
+    }
+    return false;
+  };
+  const std::uint64_t few = Courier::kFew;
+  ASSERT_TRUE(carry({here, host.data(), few, 0, -1, nullptr, Touch::peers, Touch::any}));
+  std::vector<std::byte> got = read(here, few);
+  EXPECT_TRUE(std::equal(got.begin(), got.end(), host.begin()));
+  std::vector<std::byte> back(few);
+  ASSERT_TRUE(carry({back.data(), here, few, -1, 0, nullptr, Touch::any, Touch::peers}));
+  EXPECT_EQ(back, got);
+  Told told;
+  EXPECT_FALSE(copies.carry({here, host.data(), few, 0, -1, nullptr, Touch::none, Touch::any}, told))
+      << "which the courier may not touch";
+  EXPECT_EQ(copies.under_way(), 0u);
 }
 
 TEST_P(CarriedTest, GpusThatDoNotReachEachOtherCopyThroughTheHost) {

@@ -55,6 +55,45 @@ TEST_P(CourierTest, BytesArriveWhateverTheirNumberAndPlace) {
   }
 }
 
+TEST_P(CourierTest, AFewBytesStandInTheCommandAndInTheAnswer) {
+  const std::unique_ptr<Courier> courier = make_courier();
+  std::byte *from = make(Kind::device, 100), *to = make(Kind::device, 100);
+  const std::vector<std::byte> bytes = pattern(100, 11), before = pattern(100, 12);
+  write(from, bytes);
+  // More than there are places: what an answer's place held before is no answer.
+  for (unsigned round = 0; round < 3; ++round) {
+    for (std::uint64_t size = 1; size <= Courier::kFew; ++size) {
+      for (const std::uint64_t at : {0, 3, 8}) {
+        SCOPED_TRACE(testing::Message() << size << " bytes at " << at);
+        write(to, before);
+        std::vector<std::byte> expected = before;
+        std::copy_n(bytes.begin() + 1, size, expected.begin() + static_cast<std::ptrdiff_t>(at));
+        std::vector<std::byte> lent(bytes.begin() + 1, bytes.begin() + 1 + static_cast<std::ptrdiff_t>(size));
+        const std::uint64_t sent = courier->send(to + at, lent.data(), size, true);
+        lent.assign(lent.size(), std::byte{0});
+        ASSERT_EQ(wait(*courier, sent), Courier::State::done);
+        ASSERT_EQ(read(to, 100), expected);
+
+        std::vector<std::byte> told(size + 1, std::byte{1});
+        ASSERT_EQ(wait(*courier, courier->tell(told.data(), from + at, size)), Courier::State::done);
+        ASSERT_TRUE(std::equal(told.begin(), told.end() - 1, bytes.begin() + static_cast<std::ptrdiff_t>(at)));
+        ASSERT_EQ(told.back(), std::byte{1}) << "what lies behind them";
+      }
+    }
+  }
+}
+
+TEST_P(CourierTest, WhatWasToBeToldComesBackFromAKernelThatNeverBegins) {
+  settings.kernels = 0;
+  const std::unique_ptr<Courier> courier = make_courier({.patience_ns = 1000, .rest_ns = 0});
+  std::byte* from = make(Kind::device, 64);
+  std::byte told[8] = {};
+  EXPECT_EQ(wait(*courier, courier->tell(told, from, 8)), Courier::State::given_back);
+  EXPECT_EQ(told[0], std::byte{0});
+  settings.kernels = 1;
+  ASSERT_TRUE(driver.finish_all(0).ok());
+}
+
 TEST_P(CourierTest, ManyAreUnderWayAndThePlacesComeBack) {
   settings.warps = 3;
   const std::unique_ptr<Courier> courier = make_courier({.carriers = 3});

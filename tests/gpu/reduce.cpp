@@ -321,6 +321,18 @@ class Main : public CBase_Main {
       nodes.giveRounded(size);
       wait(2 * CkNumNodes());
     }
+    // As many bytes again, of which each member expects that the receivers combine them, and the host's message gets
+    // them.
+    branches.giveRounded(20'003, false, false);
+    wait(2 * CkNumPes());
+    to_message(branches, CkNumPes(), 20'003, CkReduction::sum_double, 7);
+    branches.giveRounded(20'003, true, true);
+    wait(2 * CkNumPes());
+    // One receiver has written over its part long before the others read that.
+    for (int size : {1, 20'003}) {
+      branches.giveApart(size);
+      wait(2 * CkNumPes());
+    }
     const CProxy_Cell alone = CProxy_Cell::ckNew(1);
     alone.giveAlone(5000, CkCallback(CkReductionTarget(Branch, overwrite), branches), false);
     wait(1 + CkNumPes());
@@ -539,6 +551,25 @@ class Branch : public CBase_Branch {
         use_again(*in_, static_cast<std::size_t>(size), CkCallback(CkIndex_Main::one(), mainProxy));
     contribute(bytes_of(size, CkReduction::sum_double), wants_half ? in_->to_send(again) : to_give(*in_),
                CkReduction::sum_double, wants_half ? half : whole);
+  }
+  // PE 0's member has got its result, and written over it, when the others' streams get to where theirs are to go.
+  void giveApart(int size) {
+    size_ = size;
+    in_ = &make_rounded(thisIndex, size, Kind::device);
+    contribute(bytes_of(size, CkReduction::sum_double), to_give(*in_), CkReduction::sum_double,
+               CkCallback(CkReductionTarget(Branch, apart), thisProxy));
+  }
+  void apart(int& n, double*& x, CkDeviceBufferPost* post) {
+    x = in_->at<double>();
+    Memory& busy = make(Kind::device, static_cast<std::size_t>(n) * sizeof(double));
+    for (int i = 0; i < 30 * std::min(thisIndex, 1); ++i) busy.write(std::vector<double>(static_cast<std::size_t>(n)));
+    post[0].cuda_stream = busy.stream();
+  }
+  void apart(int n, double* x) {
+    check_rounded(*in_, x, n, size_, CkNumPes());
+    in_->write(std::vector<double>(static_cast<std::size_t>(n), -1));
+    in_->finish();
+    mainProxy.one();
   }
   // Where it was contributed from, and written over when it is there.
   void rounded(int&, double*& x, CkDeviceBufferPost* post) {

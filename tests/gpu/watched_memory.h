@@ -24,6 +24,10 @@ struct Watched final : ucx::DeviceMemory {
   Status when_reached(void* stream, ucx::Place memory, ucx::Completion& reached) override {
     return real->when_reached(stream, memory, reached);
   }
+  Status copy_when_reached(void* stream, ucx::Place to, ucx::Place from, std::uint64_t bytes,
+                           ucx::Completion& completion) override {
+    return real->copy_when_reached(stream, to, from, bytes, completion);
+  }
   ucx::MemoryKind kind_of(const void* address) override { return real->kind_of(address); }
   std::vector<std::byte> describe(ucx::Place memory) override { return real->describe(memory); }
   Result<ucx::Mapping> map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes,

@@ -53,6 +53,9 @@ PERIAPT_ON_GPU bool take_shared(unsigned* at) {
 // ---- with the host, and other GPUs: nothing of it may come from a cache of this GPU's that has seen it before
 
 PERIAPT_ON_GPU void fence_system() { __threadfence_system(); }
+/// Before what was written to this GPU's own memory is told: it is in the cache through which all go that read that
+/// memory, whatever they are. A fence for the system waits for the bus, too, a microsecond more.
+PERIAPT_ON_GPU void fence_near() { __threadfence(); }
 PERIAPT_ON_GPU Word read_system(const Word* at) {
   Word value;
   asm volatile("ld.relaxed.sys.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
@@ -63,8 +66,12 @@ PERIAPT_ON_GPU void write_system(Word* at, Word value) {
 }
 /// One read over the bus for the warp: a lane reads a word.
 PERIAPT_ON_GPU CourierCommand read_command(const CourierCommand* at) {
-  const Word word = read_system(reinterpret_cast<const Word*>(at) + lane_number() % 4);
-  return {__shfl_sync(~0u, word, 0), __shfl_sync(~0u, word, 1), __shfl_sync(~0u, word, 2), __shfl_sync(~0u, word, 3)};
+  const Word word = read_system(reinterpret_cast<const Word*>(at) + lane_number() % 8);
+  return {__shfl_sync(~0u, word, 0),
+          __shfl_sync(~0u, word, 1),
+          __shfl_sync(~0u, word, 2),
+          __shfl_sync(~0u, word, 3),
+          {__shfl_sync(~0u, word, 4), __shfl_sync(~0u, word, 5), __shfl_sync(~0u, word, 6), __shfl_sync(~0u, word, 7)}};
 }
 
 template <class Unit>
@@ -98,6 +105,10 @@ PERIAPT_ON_GPU void store_unit(Word to, Unit unit) {
 template <>
 PERIAPT_ON_GPU void store_unit<Unit16>(Word to, Unit16 unit) {
   asm volatile("st.relaxed.sys.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(unit.low), "l"(unit.high) : "memory");
+}
+
+PERIAPT_ON_GPU void write_answer(CourierAnswer* at, CourierAnswer answer) {
+  store_unit<Unit16>(reinterpret_cast<Word>(at), {answer.word, answer.seal});
 }
 
 }  // namespace periapt::gpu

@@ -54,6 +54,8 @@ PERIAPT_ON_GPU bool take_shared(unsigned* at) {
 // ---- with the host, and other GPUs: nothing of it may come from a cache of this GPU's that has seen it before
 
 PERIAPT_ON_GPU void fence_system() { __threadfence_system(); }
+/// Before what was written to this GPU's own memory is told.
+PERIAPT_ON_GPU void fence_near() { __threadfence_system(); }
 PERIAPT_ON_GPU Word read_system(const Word* at) {
   return __hip_atomic_load(at, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 }
@@ -62,8 +64,12 @@ PERIAPT_ON_GPU void write_system(Word* at, Word value) {
 }
 /// One read over the bus for the warp: a lane reads a word.
 PERIAPT_ON_GPU CourierCommand read_command(const CourierCommand* at) {
-  const Word word = read_system(reinterpret_cast<const Word*>(at) + lane_number() % 4);
-  return {__shfl(word, 0), __shfl(word, 1), __shfl(word, 2), __shfl(word, 3)};
+  const Word word = read_system(reinterpret_cast<const Word*>(at) + lane_number() % 8);
+  return {__shfl(word, 0),
+          __shfl(word, 1),
+          __shfl(word, 2),
+          __shfl(word, 3),
+          {__shfl(word, 4), __shfl(word, 5), __shfl(word, 6), __shfl(word, 7)}};
 }
 
 template <class Unit>
@@ -77,6 +83,11 @@ PERIAPT_ON_GPU Unit16 load_unit<Unit16>(Word from) {
 template <class Unit>
 PERIAPT_ON_GPU void store_unit(Word to, Unit unit) {
   *reinterpret_cast<Unit*>(to) = unit;
+}
+
+PERIAPT_ON_GPU void write_answer(CourierAnswer* at, CourierAnswer answer) {
+  write_system(&at->word, answer.word);
+  write_system(&at->seal, answer.seal);
 }
 
 }  // namespace periapt::gpu

@@ -60,10 +60,21 @@ bool replace_shared(Word* at, Word expected, Word value) {
 }
 bool take_shared(unsigned* at) { return __atomic_exchange_n(at, 1u, __ATOMIC_ACQ_REL) == 0; }
 void fence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+void fence_near() { fence_system(); }
 Word read_system(const Word* at) { return __atomic_load_n(at, __ATOMIC_SEQ_CST); }
 void write_system(Word* at, Word value) { __atomic_store_n(at, value, __ATOMIC_SEQ_CST); }
 CourierCommand read_command(const CourierCommand* at) {
-  return {read_system(&at->to), read_system(&at->from), read_system(&at->bytes), read_system(&at->check)};
+  return {read_system(&at->to),
+          read_system(&at->from),
+          read_system(&at->bytes),
+          read_system(&at->check),
+          {read_system(&at->sent[0]), read_system(&at->sent[1]), read_system(&at->sent[2]), read_system(&at->sent[3])}};
+}
+// Half of it first, and the halves some time apart.
+void write_answer(CourierAnswer* at, CourierAnswer answer) {
+  write_system(&at->seal, answer.seal);
+  pass_time();
+  write_system(&at->word, answer.word);
 }
 
 // A unit that lies askew costs the GPU as an address does at which there is nothing.

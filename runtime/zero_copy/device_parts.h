@@ -1,0 +1,71 @@
+// Sums of device buffers that are made of others: what the ways of combining them share (device_reduction.cpp,
+// device_shared.cpp).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "machine/gpu/vendors.h"
+#include "runtime/zero_copy/device_sums.h"
+
+namespace periapt::zero_copy {
+
+// One of the sums that another one is made of: at `local` when it can be read there.
+struct Part : Access {
+  struct Step : machine::Transfer {
+    Part* part = nullptr;
+  } step;
+  Sum* into = nullptr;
+  DeviceContribution name;
+  Sum* here = nullptr;                 // it, if it is one of this PE's
+  bool is_lent = false;                // to others too: its reading ends when all have read it
+  bool is_shared = false;              // with others, each of which says so when it has read it (share()),
+  bool is_read = false;                // or does not have to: the bytes came along
+  gpu::Room room;                      // that it is brought to: none if it is read where it is
+  std::shared_ptr<std::byte> mapping;  // of another process's memory where it is read
+  DeviceDescription others;
+};
+
+// Is it combined by the host, wherever it lies?
+bool is_small(const DeviceContribution& name);
+std::size_t bytes_of_item(CkReduction::reducerType type);
+// The GPU that memory lies on.
+std::optional<gpu::OnGpu> gpu_of(Pe& pe, const void* memory);
+// A sum is to be made where its reader wants it: if a kernel of that GPU may write there. False: it is not, and has a
+// place yet to be chosen.
+bool take_place(Pe& pe, Sum& sum, ucx::Place wanted);
+// Memory for it, on the GPU of a part that is here, or of the host.
+void choose_place(Pe& pe, Sum& sum);
+// `offset`, `bytes`: of each of these that the sum is made of. It has no place yet.
+Sum& make_sum_of(Pe& pe, const std::vector<DeviceContribution>& names, std::uint64_t offset, std::uint64_t bytes);
+// Where a part is brought to.
+void choose_place(Pe& pe, Part& part);
+// The part's bytes are there: at `here`, or at the `remote` of another PE.
+void bring(Pe& pe, Part& part);
+// One part more can be read; the last one has them combined.
+void brought(Pe& pe, Sum& sum);
+// Copies the bytes of a sum of that name, between memory of this process.
+void copy(Pe& pe, ucx::Place to, ucx::Place from, const DeviceContribution& name, machine::Transfer& transfer);
+[[noreturn]] void failed(const Sum& sum, const Status& status);
+
+// What the PE of a sum answers to one that wants it.
+struct There {
+  Part* part;
+  std::uint64_t brings;  // 1: the bytes stand behind it
+  DeviceSource source;
+};
+// To that PE: with the bytes, or with what is lent to it.
+void send_bytes(Pe& pe, int asker, Part* part, const Sum& sum);
+void send_lent(Pe& pe, int asker, Part* part, const CkNcpyBuffer& buffer, const DeviceDescription& description);
+
+// Has a contribution copied to memory of ours when its stream has got there, if the PE expects that it will be shared,
+// as the last one of so many bytes was. Then it is ready, and the program has its memory back. False: it does not.
+bool set_aside_early(Pe& pe, Sum& sum);
+// Of the one that was shared last and had to be set aside; 0: one that was set aside early was not shared.
+std::uint64_t& bytes_to_set_aside(Pe& pe);
+// To the PE of one that is shared: this reader has read it.
+void has_read(Pe& pe, const DeviceContribution& name);
+
+}  // namespace periapt::zero_copy
