@@ -229,7 +229,7 @@ void BodyEmitter::awaited(const Lowered& lowered) {
       for (const Parameter& p : a.awaited->parameters)
         types += (types.empty() ? "" : ", ") + p.type.text() + (p.length ? "*" : "");
       entry = "[]() -> int { return " + prefixed("CkIndex_", *found.base) + "::idx_" + a.awaited->name +
-              "(static_cast<void (" + found.base->plain() + "::*)(" + types + ")>(nullptr)); }";
+              "(periapt::sdag::AnyMethod<" + types + ">()); }";
     }
     out_.lineAt(a.awaited->span.begin,
                 "      {" + entry + ", " +

@@ -121,6 +121,7 @@ class Main : public CBase_Main {
     for (int n : {1, 3, 4}) youngest_.plain(n);
     youngest_.token(1, 4);
     youngest_.token(3, 6);
+    youngest_.token(4, 7);
   }
   void startBuffers() { CProxy_Buffers(CProxy_Buffers::ckNew(bufferCount)).run(); }
   void passed() {
