@@ -1,3 +1,4 @@
 // Part of charm++.h.
 #pragma once
 #include "charm++.h"
+#include "runtime/sdag/any_method.h"

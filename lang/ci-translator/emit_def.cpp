@@ -34,6 +34,7 @@ class DefEmitter {
 
   std::string run() {
     out_.line("// Written by charmc from module " + module_.name + ": change the .ci file instead.");
+    if (waitsElsewhere()) out_.line("#include \"sdag.h\"");
     if (hasTemplates(module_.items)) {
       open("_DEF_" + module_.name + "_TEMPLATES_H_");
       definitions(module_.items, true);
@@ -54,6 +55,23 @@ class DefEmitter {
   void open(const std::string& guard) {
     out_.line("#ifndef " + guard);
     out_.line("#define " + guard);
+  }
+
+  /// Some when waits for what another file may declare.
+  bool waitsElsewhere() const {
+    bool found = false;
+    forEachItem(module_.items, "", [&](const Item& item, const std::string&) {
+      const auto* chare = std::get_if<Chare>(&item.node);
+      if (!chare || item.isExtern || chare->isInstantiation()) return;
+      for (const Entry* entry : entriesOf(*chare)) {
+        if (!entry->body) continue;
+        forEachStatement(*entry->body, [&](const Sdag& s) {
+          for (const Awaited& a : s.awaited)
+            found |= awaitedEntry(module_.items, *chare, a).where == AwaitedEntry::Where::elsewhere;
+        });
+      }
+    });
+    return found;
   }
 
   static bool hasTemplates(const std::vector<Item>& items) {

@@ -46,11 +46,14 @@ struct BodyEmitter::Lowered : LoweredBody {
   std::string own;                     // the entry's arguments; empty: it has none
 };
 
+/// The CkIndex_X that names the entry.
+std::string BodyEmitter::indexOf(const AwaitedEntry& found) const {
+  if (found.chare == &names_.chare) return names_.index;
+  return found.chare->header ? prefixed("CkIndex_", *found.base) : ChareNames(*found.chare).index;
+}
 /// The type of an entry's arguments, by the name that its CkIndex_X gives it.
-std::string BodyEmitter::argumentsOf(const Chare& chare, const Entry& entry) const {
-  const ChareNames owner(chare);
-  return typenameIn(names_.chare) + (&chare == &names_.chare ? names_.index : owner.index) +
-         "::" + EntryNames(entry).arguments;
+std::string BodyEmitter::argumentsOf(const std::string& index, const Entry& entry) const {
+  return typenameIn(names_.chare) + index + "::" + EntryNames(entry).arguments;
 }
 
 // --- declarations ---
@@ -126,7 +129,7 @@ void BodyEmitter::registerEntry(const Entry& entry) {
   if (entry.body)
     out_.line("  periapt::sdag::registerBody(" + names.ep + ", " + names_.local + "::" + names.body + "());");
   else
-    out_.line("  periapt::sdag::registerTrigger(" + names.ep + ", " + typeOf(argumentsOf(names_.chare, entry)) + ");");
+    out_.line("  periapt::sdag::registerTrigger(" + names.ep + ", " + typeOf(argumentsOf(names_.index, entry)) + ");");
 }
 
 // --- bodies ---
@@ -134,11 +137,11 @@ void BodyEmitter::registerEntry(const Entry& entry) {
 void BodyEmitter::body(const Entry& entry) {
   Lowered lowered;
   static_cast<LoweredBody&>(lowered) = lower(entry);
-  if (!entry.parameters.empty()) lowered.own = argumentsOf(names_.chare, entry);
+  if (!entry.parameters.empty()) lowered.own = argumentsOf(names_.index, entry);
   for (const LoweredAwaited& a : lowered.awaited) {
     lowered.entries.push_back(awaitedEntry(items_, names_.chare, *a.awaited));
     const AwaitedEntry& found = lowered.entries.back();
-    lowered.arguments.push_back(found.entry ? argumentsOf(*found.chare, *found.entry)
+    lowered.arguments.push_back(found.entry ? argumentsOf(indexOf(found), *found.entry)
                                             : argumentsType(a.awaited->parameters, takesMessage(*a.awaited), false));
   }
   const EntryNames names(entry);
@@ -220,14 +223,13 @@ void BodyEmitter::awaited(const Lowered& lowered) {
     const AwaitedEntry& found = lowered.entries[i];
     std::string entry;
     if (found.entry) {
-      const std::string owner = found.chare == &names_.chare ? names_.index : ChareNames(*found.chare).index;
-      entry = "&" + owner + "::idx_" + EntryNames(*found.entry).suffixed;
+      entry = "&" + indexOf(found) + "::idx_" + EntryNames(*found.entry).suffixed;
     } else {
       std::string types;
       for (const Parameter& p : a.awaited->parameters)
         types += (types.empty() ? "" : ", ") + p.type.text() + (p.length ? "*" : "");
       entry = "[]() -> int { return " + prefixed("CkIndex_", *found.base) + "::idx_" + a.awaited->name +
-              "(static_cast<void (" + found.base->plain() + "::*)(" + types + ")>(nullptr)); }";
+              "(periapt::sdag::AnyMethod<" + types + ">()); }";
     }
     out_.lineAt(a.awaited->span.begin,
                 "      {" + entry + ", " +

@@ -12,6 +12,7 @@
 
 namespace periapt::ci {
 
+struct AwaitedEntry;
 struct LoweredAwaited;
 
 class BodyEmitter {
@@ -39,7 +40,8 @@ class BodyEmitter {
   void awaited(const Lowered& lowered);
   void numberExists(const LoweredAwaited& lowered);
   void fragments(const Entry& entry, const Lowered& lowered);
-  std::string argumentsOf(const Chare& chare, const Entry& entry) const;
+  std::string indexOf(const AwaitedEntry& found) const;
+  std::string argumentsOf(const std::string& index, const Entry& entry) const;
 
   const std::vector<Item>& items_;
   const ChareNames& names_;

@@ -190,6 +190,11 @@ std::string keyOf(const Awaited& awaited) {
   return overloadKey(entry);
 }
 
+bool names(const Chare& chare, const Awaited& awaited) {
+  const auto entries = entriesOf(chare);
+  return std::any_of(entries.begin(), entries.end(), [&](const Entry* e) { return e->name == awaited.name; });
+}
+
 /// Is what stands in `scope` that which is named with `qualifier`? Without one, anything may be.
 bool isNamedFrom(const std::string& scope, const std::string& qualifier) {
   if (qualifier.rfind("::", 0) == 0) return scope == qualifier.substr(2);
@@ -226,10 +231,11 @@ AwaitedEntry awaitedEntry(const std::vector<Item>& items, const Chare& chare, co
   AwaitedEntry out;
   for (const Type& base : chare.bases) {
     AwaitedEntry found;
-    if (const Chare* declared = findChare(items, base))
-      found = awaitedEntry(items, *declared, awaited);
-    else
-      found = {Where::elsewhere, nullptr, nullptr, &base};
+    const Chare* declared = findChare(items, base);
+    if (declared) found = awaitedEntry(items, *declared, awaited);
+    const bool mayHave = !declared || (found.where == Where::nowhere && declared->header && names(*declared, awaited));
+    if (mayHave) found = {Where::elsewhere, nullptr, nullptr, &base};
+    if (found.entry || (declared && declared->header)) found.base = &base;
     if (found.where == Where::own) found.where = Where::base;
     if (out.where == Where::nowhere || found.where == Where::base) out = found;
   }

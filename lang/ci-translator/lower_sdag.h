@@ -72,7 +72,9 @@ struct AwaitedEntry {
   Where where = Where::nowhere;
   const Chare* chare = nullptr;  ///< that declares it
   const Entry* entry = nullptr;
-  const Type* base = nullptr;  ///< elsewhere: a base that another file declares, which may have it
+  /// The base by which the chare has it: where that is a template, what is declared is named through its instance.
+  /// Elsewhere: one that may have it, as another file declares it, or as a template whose types it names otherwise.
+  const Type* base = nullptr;
 };
 AwaitedEntry awaitedEntry(const std::vector<Item>& items, const Chare& chare, const Awaited& awaited);
 

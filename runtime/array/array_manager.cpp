@@ -149,7 +149,7 @@ void new_array_async(int type, int ep, const CkArrayOptions& options, const CkCa
 void ArrayManager::announce(PeObjects& objects, CkArrayID id, int type, int ep, const CkArrayOptions& options,
                             void* message) {
   Pe& pe = objects.pe;
-  Message constructor = message ? Message::from_payload(message) : Message();
+  Message constructor = message ? given_away(message) : Message();
   if (constructor) pack(constructor);  // every element gets a copy
   if (pe.process.pes() > 1) {
     Message news = creation_message(type, ep, options, constructor ? constructor.copy() : Message());
@@ -526,7 +526,7 @@ void ArrayManager::remade() {
 // --- insertion -------------------------------------------------------------------------------------------------------
 
 void insert_element(const CProxyElement_ArrayBase& proxy, int ep, int pe, void* message) {
-  ArrayManager::insert(proxy.ckGetArrayID(), proxy.ckGetIndex(), ep, pe, Message::from_payload(message));
+  ArrayManager::insert(proxy.ckGetArrayID(), proxy.ckGetIndex(), ep, pe, given_away(message));
 }
 
 void ArrayManager::insert(CkArrayID id, const CkArrayIndex& index, int ep, int to, Message message) {

@@ -34,7 +34,7 @@ namespace {
 // To another process the message goes itself, packed; what its envelope has no use for meanwhile says what is to be
 // done.
 void send_c_call_far(Pe& here, int pe, CkCallbackFn fn, void* param, void* payload) {
-  Message message = payload ? Message::from_payload(payload) : Message::make(0);
+  Message message = payload ? given_away(payload) : Message::make(0);
   const auto parameter = reinterpret_cast<std::uintptr_t>(param);
   message->collection = static_cast<std::uint32_t>(parameter);
   message->extra = static_cast<std::uint32_t>(parameter >> 32);

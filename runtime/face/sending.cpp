@@ -30,7 +30,7 @@ void* localMember(const CProxyElement_NodeGroup& proxy) {
 namespace {
 Message addressed(void* payload, Target target, int ep, unsigned send, std::uint32_t collection,
                   std::uint64_t element) {
-  Message message = Message::from_payload(payload);
+  Message message = given_away(payload);
   address(message, target, ep, collection, element);
   message->hops = 0;
   message->flags &= static_cast<std::uint8_t>(~envelope_expedited);
@@ -160,9 +160,9 @@ void send_to_each(const CProxySection_Group& proxy, int ep, unsigned send, Messa
 void send_message(const CProxySection_Group& proxy, int ep, unsigned send, void* payload) {
   if (delegate(proxy, ep, payload)) return;
   if (entry_info(ep).target == Target::node_group)
-    return send_to_each<CProxyElement_NodeGroup>(proxy, ep, send, Message::from_payload(payload));
+    return send_to_each<CProxyElement_NodeGroup>(proxy, ep, send, given_away(payload));
   if (!proxy.ckGetParts().empty() && !proxy.ckGetParts()[0]._cookie.names_section())
-    return send_to_each<CProxyElement_Group>(proxy, ep, send, Message::from_payload(payload));
+    return send_to_each<CProxyElement_Group>(proxy, ep, send, given_away(payload));
   PeObjects::current().sections->multicast(proxy.ckGetParts(), addressed(payload, Target::section, ep, send, 0, 0));
 }
 

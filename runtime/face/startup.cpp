@@ -176,10 +176,21 @@ std::string place() {
 namespace {
 bool is_balancing(const Work& work);
 
+bool unpacks_result(const Delivery* call) {
+  return call && call->target != Target::runtime && call->target != Target::converse &&
+         std::strncmp(entry_name(call->entry), "redn_wrapper_", 13) == 0;
+}
+
 // A program that packs and unpacks wrongly ends as one that makes any other mistake.
 void on_pup_error(const PUP::error& e) {
   Pe* pe = Pe::current();
-  fatal(std::string("PUP: ") + e.what(), pe ? describe_running(*pe) : "", "",
+  if (pe && e.why == PUP::error::kind::overrun && unpacks_result(pe->running))
+    fatal("the result of a reduction is too short for the entry that takes it", describe_running(*pe),
+          "it has " + std::to_string(e.limit) + " bytes, and from byte " + std::to_string(e.offset) + " on " +
+              std::to_string(e.needed) + " are those of a " + e.type,
+          "give contribute() as many values as the entry has parameters, of the same types: "
+          "contribute(callback) has none");
+  fatal(e.what(), pe ? describe_running(*pe) : "", "",
         "let pup() visit the same members in the same order, whatever it is called for");
 }
 

@@ -80,7 +80,7 @@ void PeObjects::enter(Delivery& call) {
   const EntryInfo& entry = entry_info(call.entry);
   if (call.message && (!entry.runtime_frees() || (call.message->flags & envelope_packed))) [[unlikely]] {
     // The function owns what it gets, or unpack() changes it: what others hold too is copied first.
-    if (call.message.shared()) call.message = call.message.copy();
+    call.message = unshared(std::move(call.message));
     unpack(call.message);
     call.arguments = call.message.payload();
     if (!entry.runtime_frees()) static_cast<void>(call.message.release());

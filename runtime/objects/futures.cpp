@@ -196,8 +196,9 @@ void Futures::pup(PUP::er& p) {
 
 // The message travels as itself, addressed to the future's entry.
 void Futures::send(Pe& pe, CkFuture future, void* payload) {
-  Message message = payload ? Message::from_payload(payload) : Message::make(0);
-  if (future.pe == pe.index) return pe.objects->futures->set(future.id, payload_of(message.release()));
+  if (!payload) payload = payload_of(Message::make(0).release());
+  if (future.pe == pe.index) return pe.objects->futures->set(future.id, payload);
+  Message message = given_away(payload);
   // The program's message keeps its own envelope; a small one refers to it, as in a process or a host pointers hold.
   pack(message);
   if (message->size <= sizeof(SetSmallCall::payload) && message->priority_bits == 0) {

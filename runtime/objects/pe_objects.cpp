@@ -233,7 +233,7 @@ std::uint32_t PeObjects::members_of_section(std::uint64_t section) {
 void PeObjects::send_to_section(int to, std::uint64_t section, int ep, void* payload) {
   if (to == pe.index) return send_message(sections_[section], ep, 0, payload);
   // The section is known where it was made: the message goes there first.
-  send_whole(pe, to, entry_to_section, section << 16 | static_cast<unsigned>(ep), Message::from_payload(payload));
+  send_whole(pe, to, entry_to_section, section << 16 | static_cast<unsigned>(ep), given_away(payload));
 }
 
 // --- receivers

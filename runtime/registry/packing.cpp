@@ -64,6 +64,18 @@ void unpack(Message& message) {
   message->flags &= ~envelope_packed;
 }
 
+Message unshared(Message message) {
+  if (!message.shared()) [[likely]]
+    return message;
+  const MessageInfo* info = class_of(message);
+  if (!info || !info->pack || !info->relocatable || (message->flags & envelope_packed)) return message.copy();
+  pack(message);  // and back at once: nothing else runs on this PE meanwhile, and only this one holds it so far
+  Message copy = message.copy();
+  unpack(message);
+  unpack(copy);
+  return copy;
+}
+
 Message packed_for_other_host(Message message) {
   pack(message);
   return message;

@@ -21,6 +21,12 @@ struct PackingTold {
 };
 Message packed_for_other_host(Message message);
 void unpack(Message& message);
+// A message that this caller alone holds: the same, or a copy of it whose own pointers point into the copy. One whose
+// class packs what it owns can't be copied so; the copy shares that, as its pack() and its destructor will notice.
+Message unshared(Message message);
+// The message that a program gives away to be sent, or a copy where it holds that once more (CkReferenceMsg): what is
+// sent is addressed and packed, and what the program holds stays as it is.
+inline Message given_away(void* payload) { return unshared(Message::from_payload(payload)); }
 // Packs what send_to(pe, to) would, for a message that goes on under a target that hides its class (a creation).
 void pack_for(const Pe& pe, int to, Message& message);
 

@@ -102,6 +102,7 @@ class Victim : public CBase_Victim {
   }
   void ponder() { CkWaitFuture(CkCreateFuture()); }
   void perish() { ckDestroy(); }
+  void nothing() { contribute(CkCallback(CkReductionTarget(Main, valued), mainProxy)); }
   void tuple() {
     int value = 1;
     CkReduction::tupleElement parts[] = {{sizeof value, &value, CkReduction::sum_int}};
@@ -199,6 +200,7 @@ class Victim : public CBase_Victim {
     }
     if (mistake == "reducers") thisProxy.mixed();
     if (mistake == "tuple for a value") thisProxy.tuple();
+    if (mistake == "nothing for a value") thisProxy.nothing();
     if (mistake == "pup") thisProxy[thisIndex].ckEmigrate((CkMyPe() + 1) % CkNumPes());
     if (mistake == "bad PE") thisProxy[60].insert(CkNumPes() + 3);
     if (mistake == "migrate nowhere") migrateMe(-5);

@@ -54,6 +54,8 @@ MISTAKES = {
     "reducers": (1, ["different reducers"], LAYOUTS),
     "message for a local entry": (1, [r"a message calls a \[local\] entry", "near", r"leave \[local\] away"], LAYOUTS),
     "tuple for a value": (1, ["result of a tuple reduction is for an entry that takes values", r"toTuple\(\)"], LAYOUTS),
+    "nothing for a value": (1, ["result of a reduction is too short for the entry that takes it", "valued", "it has 0 bytes", "of a int",
+                                r"contribute\(\)"], LAYOUTS),
     "delegated to nobody": (1, ["delegated proxy is used where its manager is not made yet", r"Victim\[2\]"], LAYOUTS),
     "section of nobody": (1, ["section proxy is used that was never set", r"Victim\[2\]"], LAYOUTS),
     "section cookie of nobody": (1, ["section whose CkSectionInfo names none", "CkGetSectionInfo"], LAYOUTS),

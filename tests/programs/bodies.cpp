@@ -75,6 +75,7 @@ class Sealed : public CMessage_Sealed {
 class Main : public CBase_Main {
   Main_SDAG_CODE CProxy_Cell cells_;
   CProxy_Heir heirs_;
+  CProxy_Youngest youngest_;
 
  public:
   int fields = 0;
@@ -107,6 +108,20 @@ class Main : public CBase_Main {
       heirs_[i].tick(1, 10);
     }
     heirs_.old();
+  }
+  void startYoungest() {
+    CProxy_Younger younger = CProxy_Younger::ckNew(2);
+    younger.old(0);
+    younger.token(1, 5);
+    younger.plain(1);
+    younger.young();
+    younger.token(2, 6);
+    younger.plain(2);
+    youngest_ = CProxy_Youngest::ckNew(1);
+    for (int n : {1, 3, 4}) youngest_.plain(n);
+    youngest_.token(1, 4);
+    youngest_.token(3, 6);
+    youngest_.token(4, 7);
   }
   void startBuffers() { CProxy_Buffers(CProxy_Buffers::ckNew(bufferCount)).run(); }
   void passed() {
@@ -292,6 +307,32 @@ class Field : public CBase_Field<T> {
     double d = static_cast<double>(v);
     this->contribute(sizeof d, &d, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, fieldDone), mainProxy));
   }
+};
+template <class T>
+class Elder : public CBase_Elder<T> {
+  Elder_SDAG_CODE protected : T sum_ = 0;
+
+ public:
+  Elder() {}
+  explicit Elder(CkMigrateMessage*) {}
+  void add(T v) { sum_ += v; }
+  void finish() {
+    double d = static_cast<double>(sum_);
+    this->contribute(sizeof d, &d, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, fieldDone), mainProxy));
+  }
+};
+class Younger : public CBase_Younger {
+  Younger_SDAG_CODE public : Younger() {}
+  explicit Younger(CkMigrateMessage*) {}
+};
+template <class U>
+class Middle : public CBase_Middle<U> {
+  Middle_SDAG_CODE public : Middle() {}
+  explicit Middle(CkMigrateMessage*) {}
+};
+class Youngest : public CBase_Youngest {
+  Youngest_SDAG_CODE public : Youngest() {}
+  explicit Youngest(CkMigrateMessage*) {}
 };
 class Ancestor : public CBase_Ancestor {
   Ancestor_SDAG_CODE public : int sum = 0;

@@ -99,6 +99,21 @@ Record* record(int count, int priority_bits = 0) {
   for (int i = 0; i < count; ++i) message->values[i] = i;
   return message;
 }
+bool isWhole(const Record* message) {
+  for (int i = 0; i < message->count; ++i)
+    if (message->values[i] != i) return false;
+  return true;
+}
+// Sends a message that its sender holds too, and goes on to write to.
+template <class Send>
+void sendHeld(Send send) {
+  Record* message = record(400);
+  CkReferenceMsg(message);
+  send(message);
+  require(isWhole(message), "a message changes for a second holder where it is sent");
+  std::fill_n(message->values, message->count, -1);
+  CkFreeMsg(message);
+}
 }  // namespace
 
 class Main : public CBase_Main {
@@ -168,7 +183,9 @@ class Main : public CBase_Main {
         return thisProxy.futures();
       case 7:
         return chains();
-      case 8:  // what was made twice tells twice
+      case 8:
+        return thisProxy.holders();
+      case 9:  // what was made twice tells twice
         return CkStartQD(CkCallback(CkIndex_Main::step(), thisProxy));
       default:
         require(expected_ == 0, "something was made more often than it was asked for");
@@ -204,6 +221,8 @@ class Main : public CBase_Main {
     thisProxy.step();
   }
 
+  void holders();
+  static void recordCame(void* main, void* message);
   void chains();
   static void chainCame(void* main, void* message);
   void chain(Chain* chain);
@@ -325,6 +344,55 @@ class Main : public CBase_Main {
   }
 };
 
+// A message that its sender holds once more, to whatever can be sent one.
+void Main::holders() {
+  const int pes = CkNumPes();
+  CProxy_Shelf shelves = CProxy_Shelf::ckNew(2 * pes);
+  expected_ = 4 * pes + pes + 2 * pes + pes + 1;
+  for (int pe = 0; pe < pes; ++pe) {
+    sendHeld([&](Record* message) { posts_[pe].keep(message); });
+    sendHeld([&](Record* message) { shelves[pe].keep(message); });
+    sendHeld([&](Record* message) { CProxy_Keeper::ckNew(message, pe); });
+    sendHeld(
+        [&](Record* message) { CkSendMsgBranch(CkIndex_Posts::keep(nullptr), message, pe, posts_.ckGetGroupID()); });
+  }
+  sendHeld([&](Record* message) { posts_.keep(message); });
+  sendHeld([&](Record* message) { shelves.keep(message); });
+  posts_.give(CkCallback(recordCame, this));
+  for (int pe = 0; pe < pes; ++pe) {
+    const CkFutureID id = CkCreateFuture().id;
+    posts_[pe].giveFuture(id, CkMyPe());
+    Record* message = static_cast<Record*>(CkWaitReleaseFuture(id));
+    require(isWhole(message), "a future's message changes for a second holder");
+    delete message;
+  }
+  CkWaitQD();
+  sendHeld([&](Record* message) { shelves[2 * pes].insert(message, pes - 1); });
+}
+void Main::recordCame(void* main, void* message) {
+  Record* const came = static_cast<Record*>(message);
+  const bool right = isWhole(came);
+  delete came;
+  static_cast<Main*>(main)->told(right);
+}
+class Keeper : public CBase_Keeper {
+ public:
+  explicit Keeper(Record* message) {
+    mainProxy.told(isWhole(message));
+    delete message;
+  }
+};
+class Shelf : public CBase_Shelf {
+ public:
+  Shelf() = default;
+  explicit Shelf(Record* message) { keep(message); }
+  explicit Shelf(CkMigrateMessage*) {}
+  void keep(Record* message) {
+    mainProxy.told(isWhole(message));
+    delete message;
+  }
+};
+
 // Makes an object with the message, and sends that back: to a function of this PE.
 void Main::chains() {
   const int pes = CkNumPes();
@@ -412,6 +480,24 @@ class Posts : public CBase_Posts {
   }
   void pooled(Pooled* message) { mainProxy.pooled(message); }
   void read(Record* message) { mainProxy.told(message->count == 400 && message->values[200] == 200); }
+  void keep(Record* message) {
+    mainProxy.told(isWhole(message));
+    delete message;
+  }
+  void give(const CkCallback& answer) {
+    Record* message = record(400);
+    CkReferenceMsg(message);
+    answer.send(message);
+    require(isWhole(message), "a message changes for a second holder where a callback sends it");
+    CkFreeMsg(message);
+  }
+  void giveFuture(CkFutureID future, int pe) {
+    Record* message = record(400);
+    CkReferenceMsg(message);
+    CkSendToFutureID(future, message, pe);
+    require(isWhole(message), "a message changes for a second holder where a future gets it");
+    CkFreeMsg(message);
+  }
   void answer(CkFutureID future, int pe) { CkSendToFutureID(future, record(5), pe); }
   void signal(CkSemaID semaphore) {
     Record* message = record(4);
