@@ -80,6 +80,7 @@ void VerbsTransport::make_pair(VerbsLink& link, Queue queue, std::uint32_t gener
 
 void VerbsTransport::enter_pair(QueuePair& pair) {
   by_number_[pair.number()] = by_serial_[pair.serial] = &pair;
+  latest_number_ = 0;
   ++connecting_;
 }
 
@@ -107,7 +108,7 @@ void VerbsTransport::bury() {
     by_serial_.erase(pair->serial);
     return true;
   };
-  if (std::erase_if(given_up_, told_all) > 0) freed_ = true;
+  if (std::erase_if(given_up_, told_all) > 0) freed_ = true, latest_number_ = 0;
   if (datagram_pair_ != nullptr && datagram_pair_->idle())
     for (ibv_ah* way : std::exchange(old_ways_, {})) adapter_.verbs.destroy_ah(way);
 }
