@@ -158,7 +158,8 @@ void VerbsTransport::take_here(VerbsLink& link, const Call& call) {
   }
   if (pair == nullptr) make_pair(link, call.queue, call.generation);
   if (pair == nullptr || pair->connected) return;
-  if (Status connected = pair->connect(call); !connected) return fail(link, connected.message());
+  // The kernel looks for the way to the peer's port here, and finds none where this side's is down.
+  if (Status connected = pair->connect(call); !connected) return go_around(link, connected.message());
   if (call.queue == Queue::messages && !drop_received(link, call.received)) return fail(link, kNotUnderstood);
   Call ready;
   ready.kind = Call::Kind::ready;

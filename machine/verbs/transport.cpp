@@ -485,7 +485,8 @@ void VerbsTransport::message_failed(QueuePair& pair, const ibv_wc& completion) {
   switch (completion.status) {
     case IBV_WC_RETRY_EXC_ERR:
     case IBV_WC_RNR_RETRY_EXC_ERR:
-    case IBV_WC_WR_FLUSH_ERR:  // the first one says why; those behind it only this
+    case IBV_WC_LOC_QP_OP_ERR:  // soft RoCE, when its network interface is down: there is no route any more
+    case IBV_WC_WR_FLUSH_ERR:   // the first one says why; those behind it only this
       return mend(link, fault_of(completion));
     default:
       fail(link, fault_of(completion));
@@ -518,6 +519,7 @@ void VerbsTransport::end_operation(VerbsLink& link, const ibv_wc& completion) {
     case IBV_WC_WR_FLUSH_ERR:  // the peer's end broke: it asked for what it may not have
     case IBV_WC_RETRY_EXC_ERR:
     case IBV_WC_RNR_RETRY_EXC_ERR:
+    case IBV_WC_LOC_QP_OP_ERR:  // as of a message
       // The peer may have made another one in the meantime, and be too busy to have said so.
       if (++link.breaks > kBreaksMax) return go_around(link, fault_of(completion));
       break;
