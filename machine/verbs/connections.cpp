@@ -257,6 +257,9 @@ void VerbsTransport::take_device_event(const ibv_async_event& event) {
       port_down_ = true;
       log::warn("verbs: port " + name + " is down: its links go over " + (rails_.empty() ? "" : "another port or ") +
                 "TCP if it is not up again soon (+verbs-patience)");
+      // Soft RoCE's queue pairs may be silent from then on, also when it is up again: what they have neither ends nor
+      // fails. So they are left at once, and the links come back to new ones.
+      if (adapter_.port.software) all_go_around("its network interface is down");
       return;
     case IBV_EVENT_PORT_ACTIVE:
       if (event.element.port_num == static_cast<int>(adapter_.port.number)) port_down_ = false;

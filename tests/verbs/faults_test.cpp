@@ -266,6 +266,18 @@ TEST_F(VerbsFaults, APortThatStaysDownIsGoneAround) {
 }
 
 // Soft RoCE, while its network interface is down: what was sent fails here, and a new queue pair has no way.
+TEST_F(VerbsFaults, ASoftwarePortThatIsDownIsNotWaitedFor) {
+  faults().soft_roce = true;
+  Pair pair(subject);
+  send_some(pair, 5);
+  all_come(pair);
+  faults().timeout_ms = 1'000'000'000;  // nothing fails
+  faults().port_down = true;
+  send_some(pair, 5);
+  fake_verbs::raise(IBV_EVENT_PORT_ERR);
+  send_some(pair, 30);
+  all_come(pair);
+}
 TEST_F(VerbsFaults, APortThatNeverHadAWayIsGoneAround) {
   faults().fails["ibv_modify_qp, a way"] = {0, ENETUNREACH};
   Worker a(subject, 1), b(subject, 2);
