@@ -284,6 +284,7 @@ TEST_F(VerbsFaults, APortThatNeverHadAWayIsGoneAround) {
   Link& link = a.connect(b);
   for (int i = 0; i < 30; ++i) a.push(link, 100, 0, {&b});
   pump({&a, &b}, [&] { return b.arrived_from(1) == a.sent_to(2); });
+  EXPECT_EQ(b.arrived_from(1), 30u);
   EXPECT_TRUE(a.losses.empty() && b.losses.empty());
 }
 
