@@ -13,6 +13,8 @@ CommandLine::CommandLine(const std::string& about, Plan& plan) : app_(std::make_
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::size_t{8}, kMostBytes));
   app_->add_option("--pairs", plan.pairs, "pairs at the same time")->check(CLI::Range(1, 16));
+  app_->add_option("--across", plan.across, "HOST:PORT where the two sides meet, when they are on two hosts");
+  app_->add_option("--side", plan.side, "which one this is; 1 listens")->check(CLI::Range(0, 1));
   app_->add_option("--effort", plan.effort, "times the repetitions")->check(CLI::Range(0.001, 1000.0));
 }
 CommandLine::~CommandLine() = default;

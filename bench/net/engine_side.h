@@ -19,7 +19,7 @@ class EngineSide {
     request.factories = machine::transports();
     request.transports = transport;
     request.self = static_cast<ucx::PeerId>(place.index()) + 1;
-    request.host = "bench";
+    request.host = "bench" + std::to_string(place_.host());
     request.secret.assign(16, std::byte{1});
     request.option = option_reader(options);
     context_ = made(ucx::Context::create(std::move(request)));

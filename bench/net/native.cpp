@@ -64,10 +64,14 @@ int main(int argc, char** argv) {
                     "engine: put and get on private memory, not the engine's");
   command_line.flag("--explain", request.explain, "what the engine has chosen, and why");
   if (const auto end = command_line.parse(argc, argv)) return end->print();
-  request.options["+net-devices"] = "lo";
+  if (request.plan.across.empty()) request.options["+net-devices"] = "lo";
+  if (!request.plan.across.empty() && request.layer == "bare") {
+    std::fputs("the bare machine is measured on one host\n", stderr);
+    return 77;
+  }
   for (const std::string& option : options) {
     const std::size_t equals = option.find('=');
     request.options[option.substr(0, equals)] = equals == std::string::npos ? "" : option.substr(equals + 1);
   }
-  return start_sides(request.plan.pairs, [&](Place& place) { body(place, request); });
+  return start_sides(request.plan, [&](Place& place) { body(place, request); });
 }

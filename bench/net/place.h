@@ -1,5 +1,6 @@
 // The processes of one native benchmark on this host: start_sides() forks one for each side, bound to a core each as
-// long as there are cores; a Place is where they meet and tell each other what is needed to connect.
+// long as there are cores; a Place is where they meet and tell each other what is needed to connect. With --across the
+// two sides are on two hosts, started one by one, and meet over a socket.
 #pragma once
 
 #include <sched.h>
@@ -9,15 +10,18 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/fatal.h"
+#include "bench/net/meeting_socket.h"
 #include "bench/net/plan.h"
 
 namespace periapt::bench {
@@ -59,11 +63,17 @@ inline std::byte* pages(std::size_t bytes, int sharing) {
 
 class Place {
  public:
-  Place(Board& board, std::byte* shared, int side, int pairs)
-      : board_(board), shared_(shared), side_(side), pairs_(pairs), crowded_(!bind_side(side, pairs)) {}
+  Place(Board& board, std::byte* shared, int side, int pairs, MeetingSocket* other_host = nullptr)
+      : board_(board),
+        shared_(shared),
+        side_(side),
+        pairs_(pairs),
+        other_host_(other_host),
+        crowded_(other_host == nullptr && !bind_side(side, pairs)) {}
   int index() const { return side_; }
   int partner() const { return (side_ + pairs_) % sides(); }
   int sides() const { return 2 * pairs_; }
+  int host() const { return other_host_ == nullptr ? 0 : side_; }
   /// Memory that all sides see, one side's part of it.
   std::byte* shared(int side) const { return shared_ + static_cast<std::size_t>(side) * kSharedBytes; }
 
@@ -74,6 +84,10 @@ class Place {
   /// Until all sides are here; does `work` meanwhile.
   template <class Work>
   void meet(Work&& work) {
+    if (other_host_ != nullptr) {
+      swap_words(0, work);
+      return;
+    }
     const std::uint64_t target = ++meetings_ * static_cast<std::uint64_t>(sides());
     board_.met.fetch_add(1, std::memory_order_acq_rel);
     while (board_.met.load(std::memory_order_acquire) < target) {
@@ -83,6 +97,10 @@ class Place {
   }
   template <class Work>
   std::vector<double> gather(double mine, Work&& work) {
+    if (other_host_ != nullptr) {
+      const double other = std::bit_cast<double>(swap_words(std::bit_cast<std::uint64_t>(mine), work));
+      return side_ == 0 ? std::vector{mine, other} : std::vector{other, mine};
+    }
     board_.corner[side_].value = mine;
     meet(work);
     std::vector<double> all;
@@ -93,6 +111,13 @@ class Place {
   /// Gives this side's bytes to its partner and answers the partner's.
   template <class Work>
   std::vector<std::byte> exchange(const void* bytes, std::size_t size, Work&& work) {
+    if (other_host_ != nullptr) {
+      std::vector<std::byte> theirs(swap_words(size, work));
+      other_host_->write({static_cast<const std::byte*>(bytes), size});
+      other_host_->read(theirs);
+      meet(work);
+      return theirs;
+    }
     Board::Corner &here = board_.corner[side_], &there = board_.corner[partner()];
     if (size > sizeof here.bytes) fatal("an address of " + std::to_string(size) + " bytes is too long for the board");
     std::memcpy(here.bytes, bytes, size);
@@ -104,9 +129,19 @@ class Place {
   }
 
  private:
+  /// Gives the other host a number and answers its own.
+  template <class Work>
+  std::uint64_t swap_words(std::uint64_t mine, Work&& work) {
+    other_host_->write(std::as_bytes(std::span(&mine, 1)));
+    while (!other_host_->has_come(sizeof mine)) work();
+    other_host_->read(std::as_writable_bytes(std::span(&mine, 1)));
+    return mine;
+  }
+
   Board& board_;
   std::byte* shared_;
   int side_, pairs_;
+  MeetingSocket* other_host_;
   bool crowded_;
   std::uint64_t meetings_ = 0;
 };
@@ -127,10 +162,16 @@ class Slots {
   std::byte *out_, *in_;
 };
 
-/// Runs `body` in 2 * pairs processes. Answers the status of the whole.
-inline int start_sides(int pairs, const std::function<void(Place&)>& body) {
+/// Runs `body` in 2 * pairs processes, or as one side of two hosts. Answers the status of the whole.
+inline int start_sides(const Plan& plan, const std::function<void(Place&)>& body) {
   auto* board = new (pages(sizeof(Board), MAP_SHARED)) Board{};
-  const int sides = 2 * pairs;
+  if (!plan.across.empty()) {
+    MeetingSocket other_host(plan.across, plan.side == 0);
+    Place place(*board, nullptr, plan.side, 1, &other_host);
+    body(place);
+    return 0;
+  }
+  const int pairs = plan.pairs, sides = 2 * pairs;
   std::byte* shared = pages(static_cast<std::size_t>(sides) * kSharedBytes, MAP_SHARED);
   std::vector<pid_t> children;
   std::fflush(stdout);

@@ -4,6 +4,8 @@
 //   --sizes 8,1K,16M       bytes of a message, from 8
 //   --pairs N              so many pairs at the same time; the first half of all sends to the second half
 //   --effort X             times the repetitions: 0.05 for a try
+//   --across HOST:PORT     this is one side only, --side 0 or 1; the other one is on another host, and they meet where
+//                          side 1 listens
 //
 // Each figure is a line "row OPERATION VARIANT SIZE VALUE" on the standard output, and "about TEXT" says what was
 // measured. bench/messages starts the programs by turns and sets the figures beside each other.
@@ -27,6 +29,8 @@ struct Plan {
   std::vector<std::size_t> sizes = {8, 64, 1 << 10, 8 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
   int pairs = 1;
   double effort = 1;
+  std::string across;  // empty: both sides are on this host
+  int side = 0;
 
   bool wanted(const std::string& operation) const {
     return operations.empty() || std::find(operations.begin(), operations.end(), operation) != operations.end();

@@ -35,7 +35,7 @@ class TransportSide final : private ucx::Receiver {
     ucx::OpenRequest request;
     request.receiver = this;
     request.self = id(place.index());
-    request.host = "bench";
+    request.host = "bench" + std::to_string(place_.host());
     request.option = option_reader(options);
     open(name, request);
     std::vector<std::byte> address = transport_->address();

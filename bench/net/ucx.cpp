@@ -178,7 +178,7 @@ int main(int argc, char** argv) {
   command_line.text("--memory", memory, "of messages: the program's own, or what UCX allocates",
                     {"private", "allocated"});
   if (const auto end = command_line.parse(argc, argv)) return end->print();
-  return start_sides(plan.pairs, [&](Place& place) {
+  return start_sides(plan, [&](Place& place) {
     UcxSide side(place, memory == "allocated");
     run(side, plan);
     if (side.index() == 0) print_about(side.about());

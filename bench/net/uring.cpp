@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
   if (const auto end =
           CommandLine("A socket driven by io_uring, between two processes of this host", plan).parse(argc, argv))
     return end->print();
-  return start_sides(plan.pairs, [&](Place& place) {
+  return start_sides(plan, [&](Place& place) {
     UringTcp side(place);
     run(side, plan);
     if (side.index() == 0) print_about(side.about());

@@ -13,6 +13,11 @@
 
 namespace periapt::verbs {
 
+namespace {
+constexpr std::size_t kReceivesAtOnce = 32;
+constexpr std::uint32_t kReceivesPosted = 8;  // an eighth of them may be handed up and not posted again
+}  // namespace
+
 void Adapter::Unmap::operator()(std::byte* at) const { ::munmap(at, bytes); }
 
 Adapter::~Adapter() {
@@ -68,7 +73,17 @@ Status Adapter::make_slots(std::uint32_t receives) {
   Result<ibv_mr*> region = register_memory(memory_.get(), bytes, &writable);
   if (!region) return region.status();
   region_ = *region;
-  for (std::uint32_t number = 0; number < receives; ++number) unposted_.push_back(number);
+  receive_requests_.resize(receives);
+  receive_places_.resize(receives);
+  unposted_.resize(receives);
+  for (std::uint32_t number = 0; number < receives; ++number) {
+    receive_places_[number] = {reinterpret_cast<std::uint64_t>(slot(number)), kSlotBytes, key()};
+    receive_requests_[number].wr_id = number;
+    receive_requests_[number].sg_list = &receive_places_[number];
+    receive_requests_[number].num_sge = 1;
+    give_receive(number);
+  }
+  many_ = std::max<std::size_t>(receives / kReceivesPosted, 1);
   for (std::uint32_t number = 0; number < kSendSlots; ++number) free_slots_.push_back(receives + number);
   return post_receives() ? Status() : refused("room for receives");
 }
@@ -157,24 +172,21 @@ ibv_qp* Adapter::create_queue_pair(ibv_qp_type type, std::uint32_t depth, std::u
 }
 
 bool Adapter::post_receives() {
-  while (!unposted_.empty()) {
-    constexpr std::size_t kAtOnce = 16;
-    ibv_recv_wr requests[kAtOnce] = {};
-    ibv_sge places[kAtOnce];
-    const std::size_t count = std::min(kAtOnce, unposted_.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t number = unposted_[unposted_.size() - 1 - i];
-      places[i] = {reinterpret_cast<std::uint64_t>(slot(number)), kSlotBytes, key()};
-      requests[i].wr_id = number;
-      requests[i].sg_list = &places[i];
-      requests[i].num_sge = 1;
-      requests[i].next = i + 1 < count ? &requests[i + 1] : nullptr;
-    }
+  while (unposted_count_ > 0) {
+    const std::size_t count = std::min(kReceivesAtOnce, unposted_count_);
+    const std::uint32_t* const last = unposted_.data() + unposted_count_ - 1;
+    ibv_recv_wr* const first = &receive_requests_[*last];
+    ibv_recv_wr* request = first;
+    for (std::size_t i = 1; i < count; ++i) request = request->next = &receive_requests_[*(last - i)];
+    request->next = nullptr;
     ibv_recv_wr* refused = nullptr;
-    errno = ibv_post_srq_recv(receives_, requests, &refused);
+    errno = ibv_post_srq_recv(receives_, first, &refused);
     std::size_t taken = count;
-    if (errno != 0 && refused != nullptr) taken = static_cast<std::size_t>(refused - requests);
-    unposted_.resize(unposted_.size() - taken);
+    if (errno != 0) {
+      taken = 0;
+      for (request = first; request != refused && request != nullptr; request = request->next) ++taken;
+    }
+    unposted_count_ -= taken;
     if (errno != 0) return false;
   }
   return true;

@@ -75,7 +75,9 @@ class Adapter {
   std::byte* slot(std::uint32_t number) const { return memory_.get() + std::size_t{number} * kSlotBytes; }
   std::uint32_t key() const { return region_->lkey; }
   /// A receive slot whose message has been handed up; post_receives() posts those.
-  void give_receive(std::uint32_t number) { unposted_.push_back(number); }
+  void give_receive(std::uint32_t number) { unposted_[unposted_count_++] = number; }
+  /// So many of them that it is worth telling the device: a call a message costs more than the rest of it.
+  bool has_many_receives() const { return unposted_count_ >= many_; }
   /// False: the device takes none any more.
   bool post_receives();
   /// A slot to send from. False: all are under way.
@@ -106,6 +108,9 @@ class Adapter {
   ibv_mr* region_ = nullptr;
   std::unique_ptr<std::byte, Unmap> memory_{nullptr, Unmap{0}};
   std::vector<std::uint32_t> unposted_, free_slots_;
+  std::size_t unposted_count_ = 0, many_ = 1;
+  std::vector<ibv_recv_wr> receive_requests_;  // of each receive slot, filled in but for which one follows
+  std::vector<ibv_sge> receive_places_;
 };
 
 }  // namespace periapt::verbs

@@ -80,6 +80,7 @@ void VerbsTransport::make_pair(VerbsLink& link, Queue queue, std::uint32_t gener
 
 void VerbsTransport::enter_pair(QueuePair& pair) {
   by_number_[pair.number()] = by_serial_[pair.serial] = &pair;
+  latest_number_ = 0;
   ++connecting_;
 }
 
@@ -107,7 +108,7 @@ void VerbsTransport::bury() {
     by_serial_.erase(pair->serial);
     return true;
   };
-  if (std::erase_if(given_up_, told_all) > 0) freed_ = true;
+  if (std::erase_if(given_up_, told_all) > 0) freed_ = true, latest_number_ = 0;
   if (datagram_pair_ != nullptr && datagram_pair_->idle())
     for (ibv_ah* way : std::exchange(old_ways_, {})) adapter_.verbs.destroy_ah(way);
 }
@@ -157,7 +158,8 @@ void VerbsTransport::take_here(VerbsLink& link, const Call& call) {
   }
   if (pair == nullptr) make_pair(link, call.queue, call.generation);
   if (pair == nullptr || pair->connected) return;
-  if (Status connected = pair->connect(call); !connected) return fail(link, connected.message());
+  // The kernel looks for the way to the peer's port here, and finds none where this side's is down.
+  if (Status connected = pair->connect(call); !connected) return go_around(link, connected.message());
   if (call.queue == Queue::messages && !drop_received(link, call.received)) return fail(link, kNotUnderstood);
   Call ready;
   ready.kind = Call::Kind::ready;
@@ -255,6 +257,9 @@ void VerbsTransport::take_device_event(const ibv_async_event& event) {
       port_down_ = true;
       log::warn("verbs: port " + name + " is down: its links go over " + (rails_.empty() ? "" : "another port or ") +
                 "TCP if it is not up again soon (+verbs-patience)");
+      // Soft RoCE's queue pairs may be silent from then on, also when it is up again: what they have neither ends nor
+      // fails. So they are left at once, and the links come back to new ones.
+      if (adapter_.port.software) all_go_around("its network interface is down");
       return;
     case IBV_EVENT_PORT_ACTIVE:
       if (event.element.port_num == static_cast<int>(adapter_.port.number)) port_down_ = false;

@@ -7,6 +7,7 @@
 
 #include "base/error_text.h"
 #include "base/secret.h"
+#include "machine/ucx-like/bytes.h"
 
 namespace periapt::verbs {
 namespace {
@@ -41,6 +42,10 @@ Status QueuePair::make() {
   if (pair_ == nullptr)
     return Status::failure(adapter_.port.name() + " gives no queue pair for it: " + error_text() +
                            "; a device has room for so many connections, and fewer processes or +workers need fewer");
+  small_max_ = std::min(inline_max_, kSmall);
+  small_.opcode = IBV_WR_SEND;
+  small_.sg_list = &small_part_;
+  small_.num_sge = 1;
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
   attributes.port_num = static_cast<std::uint8_t>(adapter_.port.number);
@@ -120,12 +125,26 @@ int QueuePair::post(ibv_send_wr& request, std::uint32_t slot, std::uint32_t sile
   if (tells) request.send_flags |= IBV_SEND_SIGNALED;
   ibv_send_wr* refused = nullptr;
   if (const int error = ibv_post_send(pair_, &request, &refused); error != 0) return error;
-  Send& send = at(next_++);
-  ++adapter_.sends;
-  send.slot = slot;
-  send.size = queue == Queue::messages ? request.sg_list[0].length : 0;
-  if (slot == kNoSlot && send.size > kSmall) kept_to_ += send.size;
-  silent_ = tells ? 0 : silent_ + 1;
+  const std::uint32_t size = queue == Queue::messages ? request.sg_list[0].length : 0;
+  if (slot == kNoSlot && size > kSmall) kept_to_ += size;
+  note(slot, size, tells);
+  return 0;
+}
+
+int QueuePair::post_small(const Prefix& prefix, ucx::Header header, std::span<const std::byte> payload,
+                          std::uint32_t silent_max) {
+  std::byte* const to = at(next_).bytes;
+  std::memcpy(to, &prefix, sizeof prefix);
+  ucx::copy_bytes(to + sizeof prefix, header.data(), header.size());
+  ucx::copy_bytes(to + sizeof prefix + header.size(), payload.data(), payload.size());
+  const auto size = static_cast<std::uint32_t>(sizeof prefix + header.size() + payload.size());
+  const bool tells = silent_ + 1 >= silent_max;
+  small_part_ = {reinterpret_cast<std::uint64_t>(to), size, 0};
+  small_.wr_id = std::uint64_t{serial} << 32 | next_;
+  small_.send_flags = IBV_SEND_INLINE | (tells ? IBV_SEND_SIGNALED : 0);
+  ibv_send_wr* refused = nullptr;
+  if (const int error = ibv_post_send(pair_, &small_, &refused); error != 0) return error;
+  note(kNoSlot, size, tells);
   return 0;
 }
 
@@ -138,8 +157,9 @@ std::byte* QueuePair::room_for(std::uint32_t size) {
 void QueuePair::release_first() {
   const Send& first = at(oldest_++);
   --adapter_.sends;
+  if (is_small(first)) return;
+  --bulky_;
   if (first.slot != kNoSlot) return adapter_.give_slot(first.slot);
-  if (first.size <= kSmall) return;
   kept_from_ += first.size;
   if (kept_from_ < kept_to_ && kept_from_ < kKeptMost) return;
   kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(kept_from_));
@@ -158,14 +178,19 @@ std::deque<Unended> QueuePair::take_unended() {
   }
   kept_ = {};
   kept_from_ = kept_to_ = 0;
-  silent_ = 0;
+  silent_ = bulky_ = 0;
   return taken;
 }
 
 std::uint32_t QueuePair::ended(std::uint32_t number) {
   const std::uint32_t count = number - oldest_ + 1;
   if (count > under_way()) return 0;  // told before, with one that came after it
-  for (std::uint32_t i = 0; i < count; ++i) release_first();
+  if (bulky_ == 0) {
+    oldest_ += count;
+    adapter_.sends -= static_cast<int>(count);
+  } else {
+    for (std::uint32_t i = 0; i < count; ++i) release_first();
+  }
   silent_ = std::min(silent_, under_way());
   return count;
 }

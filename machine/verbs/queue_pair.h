@@ -68,6 +68,10 @@ class QueuePair {
   bool has_room(std::uint32_t reserved) const {
     return under_way() + reserved < kDepth && adapter_.sends < adapter_.sends_max;
   }
+  /// Most messages: their parts go within the request, and are kept in one piece where sends are (`fits`).
+  bool fits(std::size_t size) const { return size <= small_max_; }
+  int post_small(const Prefix& prefix, ucx::Header header, std::span<const std::byte> payload,
+                 std::uint32_t silent_max);
   /// Where the bytes of the next message are kept that goes within its request; its one part is there.
   std::byte* room_for(std::uint32_t size);
   /// Posts a request of one part, or none; `silent_max` as above. A slot is the queue pair's until the send has ended,
@@ -90,6 +94,15 @@ class QueuePair {
   };
 
   std::uint32_t under_way() const { return next_ - oldest_; }
+  static bool is_small(const Send& send) { return send.slot == kNoSlot && send.size <= kSmall; }
+  PERIAPT_INLINE void note(std::uint32_t slot, std::uint32_t size, bool tells) {
+    Send& send = at(next_++);
+    ++adapter_.sends;
+    send.slot = slot;
+    send.size = size;
+    bulky_ += is_small(send) ? 0 : 1;
+    silent_ = tells ? 0 : silent_ + 1;
+  }
   Send& at(std::uint32_t number) { return sends_[number % kDepth]; }
   int modify(ibv_qp_attr& attributes, int which);
   void release_first();
@@ -97,8 +110,11 @@ class QueuePair {
   Adapter& adapter_;
   ibv_qp* pair_ = nullptr;
   std::uint32_t first_packet_ = 0;
-  std::uint32_t inline_max_ = 0;
+  std::uint32_t inline_max_ = 0, small_max_ = 0;
+  ibv_sge small_part_{};  // of the request that post_small() uses again and again
+  ibv_send_wr small_{};
   std::uint32_t next_ = 0, oldest_ = 0;      // numbers of the next send, and of the oldest that is under way
+  std::uint32_t bulky_ = 0;                  // of those, how many have a slot or are in kept_
   std::unique_ptr<Send[]> sends_;            // those, each at its number modulo kDepth
   std::vector<std::byte> kept_;              // messages among them that are larger and have no slot, behind each other,
   std::size_t kept_from_ = 0, kept_to_ = 0;  // from here to there

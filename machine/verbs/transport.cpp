@@ -70,7 +70,7 @@ Status VerbsTransport::open(const ucx::OpenRequest& request) {
 
 /// Links that say nothing for a while keep what they sent without a completion on the account, so that all of them
 /// together may not keep more than a part of it.
-std::uint32_t VerbsTransport::silent_max() const {
+PERIAPT_INLINE std::uint32_t VerbsTransport::silent_max() const {
   const auto share =
       static_cast<std::uint32_t>(adapter_.sends_max) / (4 * static_cast<std::uint32_t>(links_.size() + 1));
   return std::clamp(share, 1u, kSilentMax);
@@ -108,8 +108,25 @@ int VerbsTransport::post_message(QueuePair& pair, const Prefix& prefix, Header h
   return error;
 }
 
+/// `error`: what a queue pair says to a message.
+PERIAPT_INLINE Accepted VerbsTransport::posted(VerbsLink& link, int error) {
+  return PERIAPT_LIKELY(error == 0) ? (++link.sent, Accepted::done) : not_posted(link, error);
+}
+PERIAPT_NOINLINE Accepted VerbsTransport::not_posted(VerbsLink& link, int error) {
+  if (error == ENOMEM) return refuse();
+  fail(link, "a message can't be sent: " + error_text(error));
+  return Accepted::lost;
+}
+
+// A queue pair that is open has no datagrams nor a detour beside it.
 Accepted VerbsTransport::send_inline(Link& to, Header header, Bytes payload) {
-  return send_message(of(to), Prefix::Kind::message, header, payload);
+  VerbsLink& link = of(to);
+  if (PERIAPT_UNLIKELY(!link.alive() || !can_send(link, kReserved) ||
+                       !link.messages->fits(sizeof(Prefix) + header.size() + payload.size())))
+    return send_message(link, Prefix::Kind::message, header, payload);
+  Prefix prefix;
+  prefix.header_bytes = static_cast<std::uint8_t>(header.size());
+  return posted(link, link.messages->post_small(prefix, header, payload, silent_max()));
 }
 
 Accepted VerbsTransport::send_message(VerbsLink& link, Prefix::Kind kind, Header header, Bytes payload) {
@@ -121,11 +138,7 @@ Accepted VerbsTransport::send_message(VerbsLink& link, Prefix::Kind kind, Header
     return send_around(link, prefix, header, payload) ? Accepted::done : refuse();
   if (link.datagrams != nullptr) return send_datagram(link, prefix, header, payload) ? Accepted::done : refuse();
   if (!can_send(link, kReserved)) return refuse();
-  const int error = post_message(*link.messages, prefix, header, payload);
-  if (error == 0) return ++link.sent, Accepted::done;
-  if (error == ENOMEM) return refuse();
-  fail(link, "a message can't be sent: " + error_text(error));
-  return Accepted::lost;
+  return posted(link, post_message(*link.messages, prefix, header, payload));
 }
 
 /// False: there is no room now. A link that fails has nothing more to say.
@@ -336,15 +349,12 @@ int VerbsTransport::progress() {
   if (meeting_.look(armed_ || connecting_ > 0 || detours_ > 0)) take_device_events();
   if (!lost_.empty()) take_what_rails_have();
   look_at_completions(!lost_.empty() || !given_up_.empty() || !mending_.empty());
-  for (; !lost_.empty();) {
-    const Lost lost = lost_.front();
-    fail(*lost.link, lost.reason);
-  }
+  if (PERIAPT_UNLIKELY(!lost_.empty())) fail_lost();
   if (!talking_.empty()) talk_all(false);
   if (!mending_.empty()) mend_all();
   if (detours_ > 0) look_for_returns();
   if (!attended_.empty()) attend();
-  adapter_.post_receives();
+  if (adapter_.has_many_receives()) adapter_.post_receives();
   if (!deferred_.empty()) handed_up_ += tell_deferred();
   // A caller that was refused tries again.
   if (std::exchange(freed_, false) && std::exchange(refused_, false)) ++handed_up_;
@@ -353,15 +363,56 @@ int VerbsTransport::progress() {
   return handed_up_;
 }
 
+PERIAPT_NOINLINE void VerbsTransport::fail_lost() {
+  while (!lost_.empty()) {
+    const Lost lost = lost_.front();
+    fail(*lost.link, lost.reason);
+  }
+}
+
 void VerbsTransport::note_look() {
   if (measures_) look_ = {watched_ns_, clock::now_ns()};
 }
 
-/// `all`: until there is nothing more, for the sake of a link that ends.
-void VerbsTransport::look_at_completions(bool all) {
-  if (!early_.empty()) note_look();
+// ---- what arrives
+
+PERIAPT_INLINE void VerbsTransport::take_arrival(const ibv_wc& completion) {
+  const auto slot = static_cast<std::uint32_t>(completion.wr_id);
+  if (datagram_pair_ != nullptr && completion.qp_num == datagram_pair_->number()) {
+    if (completion.status == IBV_WC_SUCCESS) take_datagram({adapter_.slot(slot), completion.byte_len});
+    return adapter_.give_receive(slot);
+  }
+  if (completion.qp_num != latest_number_) {
+    const auto known = by_number_.find(completion.qp_num);
+    latest_number_ = completion.qp_num;
+    latest_ = known == by_number_.end() ? nullptr : known->second;
+  }
+  VerbsLink* link = latest_ == nullptr ? nullptr : latest_->link;
+  // What comes when all had come that the peer was told of will be sent again.
+  if (completion.status == IBV_WC_SUCCESS && link != nullptr && !latest_->drained) {
+    ++link->received;
+    link->message_breaks = 0;
+    take_message(*link, {adapter_.slot(slot), completion.byte_len});
+  }
+  adapter_.give_receive(slot);
+}
+
+PERIAPT_INLINE void VerbsTransport::take_completion(const ibv_wc& completion) {
+  const auto serial = static_cast<std::uint32_t>(completion.wr_id >> 32);
+  if (serial == 0) return take_arrival(completion);
+  const auto known = by_serial_.find(serial);
+  if (known != by_serial_.end()) take_end(*known->second, completion);
+}
+
+PERIAPT_NOINLINE void VerbsTransport::take_early_completions() {
+  note_look();
   const std::vector<ibv_wc> early = std::exchange(early_, {});
   for (const ibv_wc& completion : early) take_completion(completion);
+}
+
+/// `all`: until there is nothing more, for the sake of a link that ends.
+void VerbsTransport::look_at_completions(bool all) {
+  if (PERIAPT_UNLIKELY(!early_.empty())) take_early_completions();
   std::array<ibv_wc, kLook> room;
   for (int looks = all ? 2 + (kSendsMax + static_cast<int>(kReceives)) / kLook : 1; looks > 0; --looks) {
     note_look();
@@ -375,53 +426,36 @@ void VerbsTransport::look_at_completions(bool all) {
     if (link->messages->halted) link->messages->drained = all;
 }
 
-void VerbsTransport::take_completion(const ibv_wc& completion) {
-  const auto serial = static_cast<std::uint32_t>(completion.wr_id >> 32);
-  if (serial == 0) return take_arrival(completion);
-  const auto known = by_serial_.find(serial);
-  if (known != by_serial_.end()) take_end(*known->second, completion);
-}
-
-// ---- what arrives
-
-void VerbsTransport::take_arrival(const ibv_wc& completion) {
-  const auto slot = static_cast<std::uint32_t>(completion.wr_id);
-  if (datagram_pair_ != nullptr && completion.qp_num == datagram_pair_->number()) {
-    if (completion.status == IBV_WC_SUCCESS) take_datagram({adapter_.slot(slot), completion.byte_len});
-    return adapter_.give_receive(slot);
-  }
-  const auto known = by_number_.find(completion.qp_num);
-  VerbsLink* link = known == by_number_.end() ? nullptr : known->second->link;
-  // What comes when all had come that the peer was told of will be sent again.
-  if (completion.status == IBV_WC_SUCCESS && link != nullptr && !known->second->drained) {
-    ++link->received;
-    link->message_breaks = 0;
-    take_message(*link, {adapter_.slot(slot), completion.byte_len});
-  }
-  adapter_.give_receive(slot);
-}
-
 void VerbsTransport::take_message(VerbsLink& link, Bytes bytes) {
   Prefix prefix;
-  const bool whole = bytes.size() >= sizeof prefix && ucx::unpack(bytes.first(sizeof prefix), &prefix) &&
-                     prefix.header_bytes <= std::min(bytes.size() - sizeof prefix, kHeaderMax);
-  const Bytes rest = whole ? bytes.subspan(sizeof prefix) : Bytes();
-  if (whole && prefix.kind == Prefix::Kind::message) {
-    ++handed_up_;
-    receiver_.arrived(link, rest.first(prefix.header_bytes), rest.subspan(prefix.header_bytes));
-  } else if (whole && prefix.kind == Prefix::Kind::flush) {
-    link.flushes.take_question(prefix.number);
-    attend_to(link);
-  } else if (whole && prefix.kind == Prefix::Kind::flushed) {
-    link.flushes.answered(prefix.number);
-    end_flushes(link);
-  } else if (whole && prefix.kind == Prefix::Kind::beside) {
-    ++handed_up_;
-    take_beside(link, rest.first(prefix.header_bytes), rest.subspan(prefix.header_bytes));
-  } else if (whole && prefix.kind == Prefix::Kind::probe) {
-    take_probe(link, prefix.number);
-  } else if (!whole || prefix.kind != Prefix::Kind::mark) {
-    fail(link, kNotUnderstood);
+  if (bytes.size() < sizeof prefix) return fail(link, kNotUnderstood);
+  std::memcpy(&prefix, bytes.data(), sizeof prefix);
+  const Bytes rest = bytes.subspan(sizeof prefix);
+  if (prefix.header_bytes > std::min(rest.size(), kHeaderMax)) return fail(link, kNotUnderstood);
+  const Bytes header = rest.first(prefix.header_bytes), payload = rest.subspan(prefix.header_bytes);
+  if (PERIAPT_UNLIKELY(prefix.kind != Prefix::Kind::message)) return take_word(link, prefix, header, payload);
+  ++handed_up_;
+  receiver_.arrived(link, header, payload);
+}
+
+/// What is between the transports.
+void VerbsTransport::take_word(VerbsLink& link, const Prefix& prefix, Bytes header, Bytes payload) {
+  switch (prefix.kind) {
+    case Prefix::Kind::flush:
+      link.flushes.take_question(prefix.number);
+      return attend_to(link);
+    case Prefix::Kind::flushed:
+      link.flushes.answered(prefix.number);
+      return end_flushes(link);
+    case Prefix::Kind::beside:
+      ++handed_up_;
+      return take_beside(link, header, payload);
+    case Prefix::Kind::probe:
+      return take_probe(link, prefix.number);
+    case Prefix::Kind::mark:
+      return;
+    default:
+      fail(link, kNotUnderstood);
   }
 }
 
@@ -451,7 +485,8 @@ void VerbsTransport::message_failed(QueuePair& pair, const ibv_wc& completion) {
   switch (completion.status) {
     case IBV_WC_RETRY_EXC_ERR:
     case IBV_WC_RNR_RETRY_EXC_ERR:
-    case IBV_WC_WR_FLUSH_ERR:  // the first one says why; those behind it only this
+    case IBV_WC_LOC_QP_OP_ERR:  // soft RoCE, when its network interface is down: there is no route any more
+    case IBV_WC_WR_FLUSH_ERR:   // the first one says why; those behind it only this
       return mend(link, fault_of(completion));
     default:
       fail(link, fault_of(completion));
@@ -484,6 +519,7 @@ void VerbsTransport::end_operation(VerbsLink& link, const ibv_wc& completion) {
     case IBV_WC_WR_FLUSH_ERR:  // the peer's end broke: it asked for what it may not have
     case IBV_WC_RETRY_EXC_ERR:
     case IBV_WC_RNR_RETRY_EXC_ERR:
+    case IBV_WC_LOC_QP_OP_ERR:  // as of a message
       // The peer may have made another one in the meantime, and be too busy to have said so.
       if (++link.breaks > kBreaksMax) return go_around(link, fault_of(completion));
       break;

@@ -171,6 +171,8 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
 
   // messages and operations
   ucx::Accepted send_message(VerbsLink& link, Prefix::Kind kind, ucx::Header header, Bytes payload);
+  ucx::Accepted posted(VerbsLink& link, int error);
+  ucx::Accepted not_posted(VerbsLink& link, int error);
   ucx::Accepted refuse() { return refused_ = true, ucx::Accepted::no_resource; }
   std::uint32_t silent_max() const;
   bool post_prefix(VerbsLink& link, Prefix::Kind kind, std::uint32_t number, std::uint32_t reserved);
@@ -186,11 +188,14 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   bool attend_once(VerbsLink& link);
 
   // progress
+  void fail_lost();
   void note_look();
+  void take_early_completions();
   void look_at_completions(bool all);
   void take_completion(const ibv_wc& completion);
   void take_arrival(const ibv_wc& completion);
   void take_message(VerbsLink& link, Bytes bytes);
+  void take_word(VerbsLink& link, const Prefix& prefix, Bytes header, Bytes payload);
   void take_end(QueuePair& pair, const ibv_wc& completion);
   void message_failed(QueuePair& pair, const ibv_wc& completion);
   void end_operation(VerbsLink& link, const ibv_wc& completion);
@@ -217,6 +222,8 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
 
   ucx::LinkTable<VerbsLink> links_;
   std::unordered_map<std::uint32_t, QueuePair*> by_number_, by_serial_;
+  std::uint32_t latest_number_ = 0;  // of the queue pair over which the latest message came; 0: to be looked up again
+  QueuePair* latest_ = nullptr;
   std::uint32_t last_serial_ = 0;
   std::vector<std::unique_ptr<QueuePair>> given_up_;  // until the device tells no more of them
   std::vector<VerbsLink*> attended_, mending_;

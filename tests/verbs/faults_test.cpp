@@ -166,7 +166,7 @@ void all_come(Pair& pair) {
 }
 
 TEST_F(VerbsFaults, AMessageThatTimesOutIsSentAgain) {
-  for (const ibv_wc_status status : {IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR}) {
+  for (const ibv_wc_status status : {IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_LOC_QP_OP_ERR}) {
     Pair pair(subject);
     Ticket flush;
     faults().next_sends = {IBV_WC_SUCCESS, status};
@@ -263,6 +263,29 @@ TEST_F(VerbsFaults, APortThatStaysDownIsGoneAround) {
   EXPECT_EQ(flush.outcome, Outcome::ok);
   send_some(pair, 200);
   all_come(pair);
+}
+
+// Soft RoCE, while its network interface is down: what was sent fails here, and a new queue pair has no way.
+TEST_F(VerbsFaults, ASoftwarePortThatIsDownIsNotWaitedFor) {
+  faults().soft_roce = true;
+  Pair pair(subject);
+  send_some(pair, 5);
+  all_come(pair);
+  faults().timeout_ms = 1'000'000'000;  // nothing fails
+  faults().port_down = true;
+  send_some(pair, 5);
+  fake_verbs::raise(IBV_EVENT_PORT_ERR);
+  send_some(pair, 30);
+  all_come(pair);
+}
+TEST_F(VerbsFaults, APortThatNeverHadAWayIsGoneAround) {
+  faults().fails["ibv_modify_qp, a way"] = {0, ENETUNREACH};
+  Worker a(subject, 1), b(subject, 2);
+  Link& link = a.connect(b);
+  for (int i = 0; i < 30; ++i) a.push(link, 100, 0, {&b});
+  pump({&a, &b}, [&] { return b.arrived_from(1) == a.sent_to(2); });
+  EXPECT_EQ(b.arrived_from(1), 30u);
+  EXPECT_TRUE(a.losses.empty() && b.losses.empty());
 }
 
 TEST_F(VerbsFaults, AnotherSideThatIsBusyIsWaitedFor) {
@@ -446,6 +469,22 @@ TEST_F(VerbsFaults, BothSidesOfABrokenQueuePairOfMemoryGoOn) {
   }
   reach.b.transport().release_key(key);
   reach.a.transport().release_key(dead_key);
+}
+
+TEST_F(VerbsFaults, APortWithoutAWayIsGoneAround) {
+  Reach reach(subject);
+  for (int i = 0; i < 5; ++i) reach.a.push(*reach.ab, 100, 0, {&reach.b});
+  faults().fails["ibv_modify_qp, a way"] = {0, ENETUNREACH};
+  faults().next_sends = {IBV_WC_LOC_QP_OP_ERR, IBV_WC_LOC_QP_OP_ERR};
+  fill(reach.local.bytes, 6);
+  Ticket put;
+  ASSERT_EQ(reach.a.put(*reach.ab, reach.local.bytes, &reach.local.handle, reach.remote.at(), reach.key, put),
+            Accepted::pending);
+  for (int i = 0; i < 30; ++i) reach.a.push(*reach.ab, 100, 0, {&reach.b});
+  pump(reach.both(), [&] { return put.ended() && reach.b.arrived_from(1) == reach.a.sent_to(2); });
+  EXPECT_EQ(put.outcome, Outcome::ok);
+  EXPECT_TRUE(reach.local.bytes == reach.remote.bytes);
+  EXPECT_TRUE(reach.a.losses.empty() && reach.b.losses.empty());
 }
 
 TEST_F(VerbsFaults, PutsAndGetsGoAroundAQueuePairThatBreaksAgainAndAgain) {

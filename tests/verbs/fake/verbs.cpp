@@ -360,6 +360,9 @@ ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
 
 int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* to, int which) {
   if (const int error = faults().hit("ibv_modify_qp"); error != 0) return error;
+  if (which & IBV_QP_AV) {  // the way to the peer is looked for
+    if (const int error = faults().hit("ibv_modify_qp, a way"); error != 0) return error;
+  }
   auto& pair = *static_cast<Pair*>(qp);
   const bool in_order = to->qp_state == IBV_QPS_ERR || (to->qp_state == IBV_QPS_INIT && qp->state == IBV_QPS_RESET) ||
                         (to->qp_state == IBV_QPS_RTR && qp->state == IBV_QPS_INIT) ||
