@@ -1,5 +1,8 @@
 // What message classes with pack() and unpack() of their own need before their bytes travel.
 #pragma once
+#include <utility>
+
+#include "machine/host/heap.h"
 #include "runtime/message/message.h"
 #include "runtime/scheduler/pe.h"
 
@@ -26,7 +29,12 @@ void unpack(Message& message);
 Message unshared(Message message);
 // The message that a program gives away to be sent, or a copy where it holds that once more (CkReferenceMsg): what is
 // sent is addressed and packed, and what the program holds stays as it is.
-inline Message given_away(void* payload) { return unshared(Message::from_payload(payload)); }
+inline Message given_away(void* payload) {
+  Message message = Message::from_payload(payload);
+  if (host::Heap::is_shared(message.envelope())) [[unlikely]]
+    return unshared(std::move(message));
+  return message;
+}
 // Packs what send_to(pe, to) would, for a message that goes on under a target that hides its class (a creation).
 void pack_for(const Pe& pe, int to, Message& message);
 
