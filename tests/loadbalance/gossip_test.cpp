@@ -332,7 +332,7 @@ class Members : public testing::TestWithParam<const char*> {};
 TEST_P(Members, ComeToWhatOnePeThatPlaysThemDoes) {
   const Strategy strategy = named(GetParam());
   int moved = 0;
-  for (unsigned seed = 0; seed < 40; ++seed)
+  for (unsigned seed = 0; seed < 16; ++seed)
     for (Kind kind : kinds) {
       kind.all_available = true;  // as all are in a run
       const LoadDatabase database = random_database(seed, kind);
@@ -357,7 +357,7 @@ TEST_P(Members, ComeToTheSameInAnyOrderOfMessagesOnAnyNumberOfPes) {
       database.objects.push_back({1, static_cast<std::uint64_t>(i),
                                   static_cast<int>(random() % (1 + static_cast<unsigned>(pes) / 3)),
                                   0.1 * static_cast<double>(1 + random() % 3), 0, true});
-    for (unsigned seed = 0; seed < 20; ++seed) {
+    for (unsigned seed = 0; seed < 8; ++seed) {
       Network network(database, strategy, seed);
       network.run();
       ASSERT_EQ(network.assignment, strategy.solve(database)) << pes << " PEs, seed " << seed;
