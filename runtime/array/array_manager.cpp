@@ -554,7 +554,7 @@ void ArrayManager::insert(Insertion insertion, Message arguments) {
   }
   if (to != pe_.index) return send_insertion(to, insertion, std::move(arguments));
   const std::uint64_t id = ids_.id_of(index);
-  create_inserted(insertion, id, location().birth(*this, id, index, false), arguments);
+  create_inserted(insertion, id, location().birth(*this, id, index, false), std::move(arguments));
 }
 
 void ArrayManager::send_insertion(int to, Insertion& insertion, Message arguments) {
@@ -567,10 +567,11 @@ void ArrayManager::send_insertion(int to, Insertion& insertion, Message argument
 // the PE that the insertion names.
 void ArrayManager::create_beside(Insertion insertion, Message arguments) {
   const std::uint64_t id = ids_.id_of(insertion.index);
-  if (ArrayHost* host = location().here(id)) return create_inserted(insertion, id, host->age_of(id), arguments);
+  if (ArrayHost* host = location().here(id))
+    return create_inserted(insertion, id, host->age_of(id), std::move(arguments));
   if (!insertion.age.unconfirmed() && insertion.to == pe_.index) {
     location().forget(id);
-    return create_inserted(insertion, id, insertion.age, arguments);
+    return create_inserted(insertion, id, insertion.age, std::move(arguments));
   }
   const Location::Hint* hint = location().find(id);
   const int home = location().home(insertion.index);
@@ -583,11 +584,12 @@ void ArrayManager::create_beside(Insertion insertion, Message arguments) {
     return routing_.wait_until_known(id, insertion_message(id_, insertion, std::move(arguments)));
   }
   insertion.age = location().begin_life(id, insertion.to);
-  if (insertion.to == pe_.index) return create_inserted(insertion, id, insertion.age, arguments);
+  if (insertion.to == pe_.index) return create_inserted(insertion, id, insertion.age, std::move(arguments));
   send_insertion(insertion.to, insertion, std::move(arguments));
 }
 
-void ArrayManager::create_inserted(const Insertion& insertion, std::uint64_t id, Age age, const Message& arguments) {
+void ArrayManager::create_inserted(const Insertion& insertion, std::uint64_t id, Age age, Message arguments) {
+  if (!entry_info(insertion.ep).runtime_frees()) pack(arguments);  // the constructor gets a copy
   if (insertion.born < 0) return create(insertion.index, id, age, insertion.ep, arguments, &insertion.stamp);
   create(insertion.index, id, age, insertion.ep, arguments, &insertion.stamp, &insertion.travel);
   broadcasts_.arrived(id, insertion.travel.broadcast_epoch, insertion.born, Age());

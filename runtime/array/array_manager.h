@@ -259,7 +259,7 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   void send_insertion(int to, Insertion& insertion, Message arguments);
   // The element goes where those are that it is bound to, and is made there.
   void create_beside(Insertion insertion, Message arguments);
-  void create_inserted(const Insertion& insertion, std::uint64_t id, Age age, const Message& arguments);
+  void create_inserted(const Insertion& insertion, std::uint64_t id, Age age, Message arguments);
   // Runs constructor `ep` for a new element here. `travel`: not null: what it has as one of the first of another PE.
   // `stamp`: null: listeners are to stamp it here.
   void create(const CkArrayIndex& index, std::uint64_t id, Age age, int ep, const Message& message,

@@ -154,7 +154,10 @@ void CkCallback::send(void* message, int options) const {
   Pe& here = *Pe::current();
   using namespace periapt;
   const unsigned how = send_flags(options);
-  if (message && has_refnum) CkSetRefNum(message, refnum);
+  if (message && has_refnum) {
+    message = payload_of(given_away(message).release());  // the number is none of another holder's
+    CkSetRefNum(message, refnum);
+  }
   // An entry gets an empty message where there is none; entries of other types must match what the sender built.
   const auto usable = [this](void* given) {
     if (given) return given;

@@ -94,7 +94,7 @@ void CProxy_ArrayBase::ckInsertIdx(void* message, int constructor, int onPe, con
 
 void CkBroadcastWithinNode(int entry, void* payload, CkGroupID group, int) {
   periapt::Pe& pe = *periapt::Pe::current();
-  periapt::Message message = periapt::Message::from_payload(payload);
+  periapt::Message message = periapt::given_away(payload);
   periapt::address(message, periapt::Target::group, entry, static_cast<std::uint32_t>(group.idx), 0);
   message->hops = 0;
   message->flags &= static_cast<std::uint8_t>(~periapt::envelope_expedited);

@@ -6,6 +6,7 @@
 #include "runtime/array/array_manager.h"
 #include "runtime/array/array_migration.h"
 #include "runtime/objects/node_groups.h"
+#include "runtime/registry/packing.h"
 #include "runtime/scheduler/process.h"
 
 using periapt::array_manager;
@@ -252,7 +253,9 @@ CkArray* CkArrayID::ckLocalBranch() const {
   return manager ? &manager->face() : nullptr;
 }
 void CkArray::insertInitial(const CkArrayIndex& index, void* ctorMsg) {
-  manager_.create_first(index, manager_.populate_entry(), periapt::Message::from_payload(ctorMsg));
+  periapt::Message message = periapt::Message::from_payload(ctorMsg);
+  periapt::pack(message);  // the constructor gets a copy
+  manager_.create_first(index, manager_.populate_entry(), message);
 }
 void CkArray::beginInserting() { ArrayManager::tell_inserting(manager_.id(), true); }
 void CkArray::doneInserting() { manager_.done_inserting(); }

@@ -33,6 +33,7 @@
 #include "runtime/objects/node_groups.h"
 #include "runtime/objects/protocols.h"
 #include "runtime/objects/shown_branches.h"
+#include "runtime/pup/failing.h"
 #include "runtime/scheduler/misspelt.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/sections/multicast_manager.h"
@@ -176,9 +177,14 @@ std::string place() {
 namespace {
 bool is_balancing(const Work& work);
 
+// Whether what fails reads the arguments of a reduction's target; the target itself may unpack other bytes.
 bool unpacks_result(const Delivery* call) {
-  return call && call->target != Target::runtime && call->target != Target::converse &&
-         std::strncmp(entry_name(call->entry), "redn_wrapper_", 13) == 0;
+  if (!call || call->target == Target::runtime || call->target == Target::converse ||
+      std::strncmp(entry_name(call->entry), "redn_wrapper_", 13) != 0)
+    return false;
+  const auto* from = dynamic_cast<const PUP::mem*>(PUP::detail::failing());
+  std::size_t size = 0;
+  return from && from->get_orig_pointer() == reduction_data(call->arguments, size);
 }
 
 // A program that packs and unpacks wrongly ends as one that makes any other mistake.

@@ -8,6 +8,7 @@
 
 #include "runtime/pup/able.h"
 #include "runtime/pup/er.h"
+#include "runtime/pup/failing.h"
 
 namespace PUP {
 namespace {
@@ -21,6 +22,7 @@ void print_and_abort(const error& e) {
 
 std::atomic<error_handler> the_handler{print_and_abort};
 thread_local int throwing = 0;  // how many errors_throw live here
+thread_local const er* failing_er = nullptr;
 
 /// "const char* PUP::detail::signature() [with T = Foo<int>]" -> "Foo<int>"
 std::string type_name(const char* signature) {
@@ -59,6 +61,7 @@ std::string position(const er& p) {
     e.limit = p->limit();
     e.type = innermost_type(p);
   }
+  failing_er = p;
   detail::raise(e);
 }
 
@@ -77,6 +80,8 @@ errors_throw::errors_throw() noexcept { ++throwing; }
 errors_throw::~errors_throw() { --throwing; }
 
 namespace detail {
+
+const er* failing() { return failing_er; }
 
 void raise(const error& e) {
   if (throwing > 0) throw e;

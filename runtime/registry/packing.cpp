@@ -1,6 +1,7 @@
 // See packing.h.
 #include "runtime/registry/packing.h"
 
+#include "runtime/message/hold.h"
 #include "runtime/registry/registry.h"
 #include "runtime/scheduler/process.h"
 
@@ -74,6 +75,13 @@ Message unshared(Message message) {
   unpack(message);
   unpack(copy);
   return copy;
+}
+
+Message given_away_by_one_of_several(Message message) {
+  if (Hold::owners(message.envelope()) == 1) return message;  // the others are bodies, which read nothing of it
+  const MessageInfo& info = message_info(message->message_type);
+  if (info.pack && !info.relocatable) return message;
+  return unshared(std::move(message));
 }
 
 Message packed_for_other_host(Message message) {

@@ -28,11 +28,13 @@ void unpack(Message& message);
 // class packs what it owns can't be copied so; the copy shares that, as its pack() and its destructor will notice.
 Message unshared(Message message);
 // The message that a program gives away to be sent, or a copy where it holds that once more (CkReferenceMsg): what is
-// sent is addressed and packed, and what the program holds stays as it is.
+// sent is addressed and packed, and what the program holds stays as it is. A class with a pack() of its own may own
+// what no copy may, so its messages always go themselves.
+Message given_away_by_one_of_several(Message message);
 inline Message given_away(void* payload) {
   Message message = Message::from_payload(payload);
   if (host::Heap::is_shared(message.envelope())) [[unlikely]]
-    return unshared(std::move(message));
+    return given_away_by_one_of_several(std::move(message));
   return message;
 }
 // Packs what send_to(pe, to) would, for a message that goes on under a target that hides its class (a creation).

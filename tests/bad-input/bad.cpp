@@ -62,6 +62,11 @@ class Main : public CBase_Main {
   void waits() { CkWaitFuture(CkCreateFuture()); }
   void done() { CkExit(0); }
   void valued(int) { CkExit(0); }
+  void unpacking(int value) {
+    const std::int16_t two_bytes = 7;
+    PUP::fromMem p(&two_bytes, sizeof two_bytes);
+    p | value;
+  }
 };
 
 class Branch : public CBase_Branch {
@@ -103,6 +108,10 @@ class Victim : public CBase_Victim {
   void ponder() { CkWaitFuture(CkCreateFuture()); }
   void perish() { ckDestroy(); }
   void nothing() { contribute(CkCallback(CkReductionTarget(Main, valued), mainProxy)); }
+  void something() {
+    const int value = 1;
+    contribute(sizeof value, &value, CkReduction::sum_int, CkCallback(CkReductionTarget(Main, unpacking), mainProxy));
+  }
   void tuple() {
     int value = 1;
     CkReduction::tupleElement parts[] = {{sizeof value, &value, CkReduction::sum_int}};
@@ -201,6 +210,7 @@ class Victim : public CBase_Victim {
     if (mistake == "reducers") thisProxy.mixed();
     if (mistake == "tuple for a value") thisProxy.tuple();
     if (mistake == "nothing for a value") thisProxy.nothing();
+    if (mistake == "pup of a value") thisProxy.something();
     if (mistake == "pup") thisProxy[thisIndex].ckEmigrate((CkMyPe() + 1) % CkNumPes());
     if (mistake == "bad PE") thisProxy[60].insert(CkNumPes() + 3);
     if (mistake == "migrate nowhere") migrateMe(-5);

@@ -56,6 +56,7 @@ MISTAKES = {
     "tuple for a value": (1, ["result of a tuple reduction is for an entry that takes values", r"toTuple\(\)"], LAYOUTS),
     "nothing for a value": (1, ["result of a reduction is too short for the entry that takes it", "valued", "it has 0 bytes", "of a int",
                                 r"contribute\(\)"], LAYOUTS),
+    "pup of a value": (1, ["PUP: .* needed 4 bytes", "unpacking", r"let pup\(\) visit the same members"], LAYOUTS),
     "delegated to nobody": (1, ["delegated proxy is used where its manager is not made yet", r"Victim\[2\]"], LAYOUTS),
     "section of nobody": (1, ["section proxy is used that was never set", r"Victim\[2\]"], LAYOUTS),
     "section cookie of nobody": (1, ["section whose CkSectionInfo names none", "CkGetSectionInfo"], LAYOUTS),

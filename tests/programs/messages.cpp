@@ -24,6 +24,9 @@ class Load : public CkConditional {
   void pup(PUP::er& p) { p | weights; }
 };
 
+namespace {
+constexpr int circleTurns = 4;
+}
 #include "messages.decl.h"
 
 CProxy_Main mainProxy;
@@ -100,6 +103,9 @@ Record* record(int count, int priority_bits = 0) {
   return message;
 }
 bool isWhole(const Record* message) {
+  const char* const begin = reinterpret_cast<const char*>(message);
+  const char* const values = reinterpret_cast<const char*>(message->values);
+  if (values < begin || values > begin + CkGetMsgSize(const_cast<Record*>(message))) return false;
   for (int i = 0; i < message->count; ++i)
     if (message->values[i] != i) return false;
   return true;
@@ -185,7 +191,9 @@ class Main : public CBase_Main {
         return chains();
       case 8:
         return thisProxy.holders();
-      case 9:  // what was made twice tells twice
+      case 9:
+        return thisProxy.bodies();
+      case 10:  // what was made twice tells twice
         return CkStartQD(CkCallback(CkIndex_Main::step(), thisProxy));
       default:
         require(expected_ == 0, "something was made more often than it was asked for");
@@ -222,6 +230,7 @@ class Main : public CBase_Main {
   }
 
   void holders();
+  void bodies();
   static void recordCame(void* main, void* message);
   void chains();
   static void chainCame(void* main, void* message);
@@ -348,7 +357,7 @@ class Main : public CBase_Main {
 void Main::holders() {
   const int pes = CkNumPes();
   CProxy_Shelf shelves = CProxy_Shelf::ckNew(2 * pes);
-  expected_ = 4 * pes + pes + 2 * pes + pes + 1;
+  expected_ = 4 * pes + pes + CkMyNodeSize() + 2 * pes + 2 * pes + 1 + 2;
   for (int pe = 0; pe < pes; ++pe) {
     sendHeld([&](Record* message) { posts_[pe].keep(message); });
     sendHeld([&](Record* message) { shelves[pe].keep(message); });
@@ -357,8 +366,12 @@ void Main::holders() {
         [&](Record* message) { CkSendMsgBranch(CkIndex_Posts::keep(nullptr), message, pe, posts_.ckGetGroupID()); });
   }
   sendHeld([&](Record* message) { posts_.keep(message); });
+  sendHeld([&](Record* message) { CkBroadcastWithinNode(CkIndex_Posts::keep(nullptr), message, posts_); });
   sendHeld([&](Record* message) { shelves.keep(message); });
-  posts_.give(CkCallback(recordCame, this));
+  CkCallback answer(recordCame, this);
+  posts_.give(answer);
+  answer.setRefNum(5);  // of what is sent: the one that the program holds keeps its own
+  posts_.give(answer);
   for (int pe = 0; pe < pes; ++pe) {
     const CkFutureID id = CkCreateFuture().id;
     posts_[pe].giveFuture(id, CkMyPe());
@@ -368,6 +381,10 @@ void Main::holders() {
   }
   CkWaitQD();
   sendHeld([&](Record* message) { shelves[2 * pes].insert(message, pes - 1); });
+  shelves[2 * pes + 1].insert(record(300), CkMyPe());
+  CkArrayOptions mapped(1);
+  mapped.setMap(CProxy_Places::ckNew());
+  CProxy_Shelf::ckNew(record(200), mapped);
 }
 void Main::recordCame(void* main, void* message) {
   Record* const came = static_cast<Record*>(message);
@@ -453,6 +470,52 @@ class Anvil : public CBase_Anvil {
   explicit Anvil(CkMigrateMessage*) {}
 };
 
+class Places : public CBase_Places {
+ public:
+  Places() = default;
+};
+class Circle : public CBase_Circle {
+  Circle_SDAG_CODE int turn;
+  Record* last_ = nullptr;
+
+ public:
+  Circle() {
+    thisProxy[CkMyPe()].run();
+    thisProxy[CkMyPe()].note(record(100));
+    looked_ = new Chain(300, CkCallback());
+    CkReferenceMsg(looked_);
+    thisProxy[CkMyPe()].look(looked_);
+  }
+  // A body may send what it has got, and it goes itself; but not what the program holds once more.
+  void passOn(Record* message) {
+    const bool is_copy = turn == circleTurns - 1;
+    require(isWhole(message), "a message that a body has sent on has changed");
+    require(turn == 0 || (message == last_) != is_copy, "a message that a body has sent on is copied, or is not");
+    if (is_copy) {
+      require(isWhole(last_), "a message that a body has sent changes for a second holder");
+      CkFreeMsg(last_);
+      CkFreeMsg(message);
+      return mainProxy.told(true);
+    }
+    last_ = message;
+    if (turn == circleTurns - 2) CkReferenceMsg(message);
+    thisProxy[CkMyPe()].note(message);
+  }
+  // What packs what it owns goes itself, however many hold it.
+  void look(Chain* chain) {
+    const bool right = chain == looked_ && chain->holds();
+    delete looked_;
+    mainProxy.told(right);
+  }
+
+ private:
+  Chain* looked_ = nullptr;
+};
+void Main::bodies() {
+  expected_ = 2 * CkNumPes();
+  CProxy_Circle::ckNew();
+}
+
 class Posts : public CBase_Posts {
   Posts_SDAG_CODE
 
@@ -488,7 +551,8 @@ class Posts : public CBase_Posts {
     Record* message = record(400);
     CkReferenceMsg(message);
     answer.send(message);
-    require(isWhole(message), "a message changes for a second holder where a callback sends it");
+    require(isWhole(message) && CkGetRefNum(message) == 0,
+            "a message changes for a second holder where a callback sends it");
     CkFreeMsg(message);
   }
   void giveFuture(CkFutureID future, int pe) {
