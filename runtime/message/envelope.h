@@ -34,6 +34,7 @@ enum EnvelopeFlag : std::uint8_t {
   envelope_packed = 16,    // a message class of its own pack() has been through it
   envelope_counted = 64,   // quiescence waits until it has been delivered
   envelope_waits = 32,     // the payload ends in a list of groups that must exist first (GroupDependencies)
+  envelope_referenced = 128,  // the program may hold it once more than it gives it away (CkReferenceMsg)
 };
 
 // How a message is queued; the values are Charm++'s CK_QUEUEING_*.

@@ -1,7 +1,6 @@
 // See packing.h.
 #include "runtime/registry/packing.h"
 
-#include "runtime/message/hold.h"
 #include "runtime/registry/registry.h"
 #include "runtime/scheduler/process.h"
 
@@ -77,11 +76,12 @@ Message unshared(Message message) {
   return copy;
 }
 
-Message given_away_by_one_of_several(Message message) {
-  if (Hold::owners(message.envelope()) == 1) return message;  // the others are bodies, which read nothing of it
-  const MessageInfo& info = message_info(message->message_type);
-  if (info.pack && !info.relocatable) return message;
-  return unshared(std::move(message));
+Message given_away_once_more(Message message) {
+  const MessageInfo* info = class_of(message);
+  if (info && info->pack && !info->relocatable) return message;
+  message = unshared(std::move(message));
+  message->flags &= static_cast<std::uint8_t>(~envelope_referenced);
+  return message;
 }
 
 Message packed_for_other_host(Message message) {

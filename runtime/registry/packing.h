@@ -2,7 +2,6 @@
 #pragma once
 #include <utility>
 
-#include "machine/host/heap.h"
 #include "runtime/message/message.h"
 #include "runtime/scheduler/pe.h"
 
@@ -29,12 +28,13 @@ void unpack(Message& message);
 Message unshared(Message message);
 // The message that a program gives away to be sent, or a copy where it holds that once more (CkReferenceMsg): what is
 // sent is addressed and packed, and what the program holds stays as it is. A class with a pack() of its own may own
-// what no copy may, so its messages always go themselves.
-Message given_away_by_one_of_several(Message message);
+// what no copy may, so its messages always go themselves. (How many holders a block has is not asked here: of a block
+// that is used again that is a line that another core had last.)
+Message given_away_once_more(Message message);
 inline Message given_away(void* payload) {
   Message message = Message::from_payload(payload);
-  if (host::Heap::is_shared(message.envelope())) [[unlikely]]
-    return given_away_by_one_of_several(std::move(message));
+  if (message->flags & envelope_referenced) [[unlikely]]
+    return given_away_once_more(std::move(message));
   return message;
 }
 // Packs what send_to(pe, to) would, for a message that goes on under a target that hides its class (a creation).

@@ -5,7 +5,6 @@
 #include <new>
 #include <utility>
 
-#include "runtime/message/hold.h"
 #include "runtime/registry/messages.h"
 
 namespace periapt::sdag {
@@ -17,6 +16,13 @@ Message shared(const Delivery& call) {
   Message mine = owner.share();
   static_cast<void>(owner.release());
   return mine;
+}
+
+bool is_shared(Envelope* envelope) {
+  Message message(envelope);
+  const bool out = message.shared();
+  static_cast<void>(message.release());
+  return out;
 }
 }  // namespace
 
@@ -38,16 +44,21 @@ Held* Held::of(Blocks& blocks, Message message) {
 }
 
 void Held::destroy_with_message(Blocks& blocks, Held* held) {
-  if (held->shares_with_program()) Hold::become_owner(held->envelope());
   const Message last(held->envelope());
   blocks.give(held, sizeof(Held) + sizeof(Far));
 }
 
-// The program gets the reference: it frees the message, or sends it on, when it likes.
-void Held::share_with_program() { Hold::begin(envelope()); }
+// The program's reference: it frees the message when it likes, the Held its own when the body has ended.
+void Held::share_with_program() {
+  Message mine(envelope());
+  static_cast<void>(mine.share().release());
+  static_cast<void>(mine.release());
+}
 
 void Held::leave() {
-  if (shares_with_program() && Hold::owners(envelope()) != 0) static_cast<void>(Message(envelope()));
+  if (!is_made() || !made_.type->is_message || made_.type->is_lent) return;
+  Message of_program(envelope());
+  if (!of_program.shared()) static_cast<void>(of_program.release());
 }
 
 // --- packing ---------------------------------------------------------------------------------------------------------
@@ -85,7 +96,7 @@ Held* Held::pup(PUP::er& p, Blocks& blocks, Held* held, const ArgumentsType& typ
   p | is_made;
   if (!is_made) return held;
   if (type.is_message) {
-    bool program_has_it = !p.isUnpacking() && Hold::owners(held->envelope()) != 0;
+    bool program_has_it = !p.isUnpacking() && is_shared(held->envelope());
     p | program_has_it;
     if (!p.isUnpacking()) return held;
     held->make(blocks, type);
@@ -99,7 +110,10 @@ Held* Held::pup(PUP::er& p, Blocks& blocks, Held* held, const ArgumentsType& typ
 
 void Held::pack(PUP::er& p, const ArgumentsType& type) {
   if (type.is_message) {
-    pack_message(p, type);
+    void* payload = payload_of(envelope());
+    CkPupMessage(p, &payload);
+    owner_ = reinterpret_cast<std::uintptr_t>(envelope_of(payload)) | (owner_ & made_bit);
+    far().arguments = payload;
   } else if (type.ncpy_arrays != 0) {
     Message whole = with_arrays(arguments());
     std::uint64_t bytes = whole->size;
@@ -110,26 +124,6 @@ void Held::pack(PUP::er& p, const ArgumentsType& type) {
     p | bytes;
     p(static_cast<char*>(arguments()), bytes);
   }
-}
-
-// The pack() of a class frees an ordinary reference, and unpack() may make another message, which the program gets for
-// the first.
-void Held::pack_message(PUP::er& p, const ArgumentsType& type) {
-  Envelope* const before = envelope();
-  const bool is_hold = shares_with_program();
-  const bool program_has_it = is_hold && Hold::owners(before) != 0;
-  if (is_hold) Hold::become_owner(before);
-  void* payload = payload_of(before);
-  CkPupMessage(p, &payload);
-  Envelope* const after = envelope_of(payload);
-  owner_ = reinterpret_cast<std::uintptr_t>(after) | (owner_ & made_bit);
-  far().arguments = payload;
-  if (!is_hold) return;
-  Hold::begin(after);
-  if (!program_has_it || after == before) return static_cast<void>(Message(after));
-  static_cast<void>(Message(before));
-  type.destroy(made());
-  type.make(made(), payload, length());
 }
 
 Held* Held::unpacked(PUP::er& p, Blocks& blocks, const ArgumentsType& type) {

@@ -86,15 +86,12 @@ class Held {
   static void destroy_with_message(Blocks& blocks, Held* held);
   static Held* unpacked(PUP::er& p, Blocks& blocks, const ArgumentsType& type);
   void pack(PUP::er& p, const ArgumentsType& type);
-  void pack_message(PUP::er& p, const ArgumentsType& type);
   void share_with_program();
   void unmake(Blocks& blocks) {
     made_.type->destroy(made_.at);
     blocks.give(made_.at, made_.type->size);
   }
 
-  // It is a hold that keeps the message: the program has, or had, the reference.
-  bool shares_with_program() const { return is_made() && made_.type->is_message && !made_.type->is_lent; }
   bool is_made() const { return (owner_ & made_bit) != 0; }
   bool is_inline() const { return (owner_ & inline_bit) != 0; }
   std::size_t inline_length() const { return owner_ >> length_shift; }
