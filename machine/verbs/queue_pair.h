@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/platform.h"
 #include "machine/verbs/adapter.h"
 
 namespace periapt::verbs {

@@ -94,7 +94,7 @@ void* CkCopyMsg(void** message) {
   return payload_of(copy.release());
 }
 void* CkReferenceMsg(void* message) {
-  envelope_of(message)->flags |= envelope_referenced;
+  envelope_of(message)->flags |= periapt::envelope_referenced;
   periapt::Heap::add_reference(envelope_of(message));
   return message;
 }

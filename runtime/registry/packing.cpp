@@ -78,8 +78,8 @@ Message unshared(Message message) {
 
 Message given_away_once_more(Message message) {
   const MessageInfo* info = class_of(message);
-  if (info && info->pack && !info->relocatable) return message;
-  message = unshared(std::move(message));
+  const bool packs_itself = info && info->pack && !info->relocatable;
+  if (!packs_itself) message = unshared(std::move(message));
   message->flags &= static_cast<std::uint8_t>(~envelope_referenced);
   return message;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "machine/gpu/vendors.h"
+#include "runtime/api/device_marshal.h"
 #include "runtime/zero_copy/device_sums.h"
 
 namespace periapt::zero_copy {
