@@ -211,7 +211,12 @@ void VerbsTransport::fail(VerbsLink& link, const std::string& reason) {
 }
 
 void VerbsTransport::all_go_around(const std::string& reason) {
-  for (std::size_t i = 0; i < links_.size(); ++i) go_around(links_[i], reason);
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    VerbsLink& link = links_[i];
+    if (!link.alive() || link.seat.link == nullptr) continue;  // what it had sent is handed up before it is lost
+    if (link.next != nullptr) next_broke(link, reason);        // nothing else may ever tell that
+    go_around(link, reason);
+  }
 }
 
 void VerbsTransport::close(ucx::Link& which) {
