@@ -234,6 +234,21 @@ TEST_F(VerbsDatagrams, ASoftwarePortThatWasDownBeginsNoLinkWithDatagrams) {
   EXPECT_THAT(said, testing::HasSubstr("is down: its links go over TCP at once"));
 }
 
+TEST_F(VerbsDatagrams, WhatAPeerHadSentComesBeforeItsLossAlsoWhenASoftwarePortGoesDownThen) {
+  faults().soft_roce = true;
+  Worker a(always, 1);
+  auto b = std::make_unique<Worker>(always, 2);
+  a.push(a.connect(*b), 100, 0, {b.get()});
+  pump({&a, b.get()}, [&] { return b->arrived_from(1) == 1; });
+  settle({&a, b.get()});
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(b->send_inline(*b->link_to(1), 100), Accepted::done);
+  EXPECT_FALSE(a.transport().arm()) << "they have come, and it hears of all else in its next look";
+  b.reset();
+  fake_verbs::raise(IBV_EVENT_PORT_ERR);
+  pump({&a}, [&] { return a.losses.size() == 1; });
+  EXPECT_EQ(a.arrived_from(2), 20u);
+}
+
 TEST_F(VerbsDatagrams, ADeviceThatGoesIsGoneAround) {
   Pair pair(always);
   send_some(pair, 5);
