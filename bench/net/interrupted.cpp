@@ -1,5 +1,6 @@
 // bench_net_interrupted: the engine between two hosts whose links go down and up meanwhile. Each message comes once, in
 // its order and whole, or the program ends with a sentence; what is printed is how many came, and the longest pause.
+// Side 0 says when it begins each operation, and when all of it has come.
 //
 //   bench_net_interrupted --across HOST:PORT --side 0|1 [--ops eager,rendezvous,put,get] [--effort SECONDS of each]
 //   [--over verbs] [--option +verbs-devices=rxe0,rxe1]
@@ -47,7 +48,15 @@ bool read(const std::byte* bytes, std::size_t size, std::uint64_t wanted) {
   return (number & kLast) != 0;
 }
 
+/// What bench/link_down reads, to take a link down within it.
+void say(EngineSide& side, const std::string& name, std::size_t size, const char* what) {
+  if (side.index() != 0) return;
+  std::printf("%s of %zu B %s\n", name.c_str(), size, what);
+  std::fflush(stdout);
+}
+
 void messages(EngineSide& side, const std::string& name, std::size_t size, double seconds) {
+  say(side, name, size, "begins");
   std::array<EngineSide::Request, kUnderWay> requests;
   const auto of = [&](std::uint64_t i) -> auto& { return requests[i % kUnderWay]; };
   const auto slot = [](std::uint64_t i) { return static_cast<int>(i % kUnderWay); };
@@ -77,10 +86,12 @@ void messages(EngineSide& side, const std::string& name, std::size_t size, doubl
     std::fflush(stdout);
   }
   side.meet();
+  say(side, name, size, "ends");
 }
 
 /// Rounds of puts, a flush, and the same bytes got back.
 void one_sided(EngineSide& side, const std::string& name, std::size_t size, double seconds) {
+  say(side, name, size, "begins");
   Pauses pauses;
   std::uint64_t number = 0;
   while (side.index() == 0 && pauses.seconds() < seconds) {
@@ -104,6 +115,7 @@ void one_sided(EngineSide& side, const std::string& name, std::size_t size, doub
     std::fflush(stdout);
   }
   side.meet();
+  say(side, name, size, "ends");
 }
 
 }  // namespace

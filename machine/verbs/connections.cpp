@@ -211,7 +211,12 @@ void VerbsTransport::fail(VerbsLink& link, const std::string& reason) {
 }
 
 void VerbsTransport::all_go_around(const std::string& reason) {
-  for (std::size_t i = 0; i < links_.size(); ++i) go_around(links_[i], reason);
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    VerbsLink& link = links_[i];
+    if (!link.alive() || link.seat.link == nullptr) continue;  // what it had sent is handed up before it is lost
+    if (link.next != nullptr) next_broke(link, reason);        // nothing else may ever tell that
+    go_around(link, reason);
+  }
 }
 
 void VerbsTransport::close(ucx::Link& which) {
@@ -235,6 +240,20 @@ void VerbsTransport::take_device_events() {
   }
 }
 
+/// Soft RoCE's queue pairs may be silent from then on, also when the port is up again: what they have neither ends nor
+/// fails. So they are left at once, and the links come back to new ones.
+void VerbsTransport::take_port_error() {
+  port_down_ = true;
+  const std::string way = rails_.empty() ? "TCP" : "another port or TCP";
+  if (!adapter_.port.software)
+    return log::warn("verbs: port " + adapter_.port.name() + " is down: its links go over " + way +
+                     " if it is not up again soon (+verbs-patience)");
+  log::warn("verbs: port " + adapter_.port.name() + " is down: its links go over " + way + " at once");
+  const std::string reason = "its network interface is down";
+  if (datagram_pair_ != nullptr) end_datagrams(reason);
+  all_go_around(reason);
+}
+
 void VerbsTransport::take_device_event(const ibv_async_event& event) {
   const std::string name = adapter_.port.name();
   switch (event.event_type) {
@@ -253,13 +272,7 @@ void VerbsTransport::take_device_event(const ibv_async_event& event) {
       return;
     }
     case IBV_EVENT_PORT_ERR:
-      if (event.element.port_num != static_cast<int>(adapter_.port.number)) return;
-      port_down_ = true;
-      log::warn("verbs: port " + name + " is down: its links go over " + (rails_.empty() ? "" : "another port or ") +
-                "TCP if it is not up again soon (+verbs-patience)");
-      // Soft RoCE's queue pairs may be silent from then on, also when it is up again: what they have neither ends nor
-      // fails. So they are left at once, and the links come back to new ones.
-      if (adapter_.port.software) all_go_around("its network interface is down");
+      if (event.element.port_num == static_cast<int>(adapter_.port.number)) take_port_error();
       return;
     case IBV_EVENT_PORT_ACTIVE:
       if (event.element.port_num == static_cast<int>(adapter_.port.number)) port_down_ = false;

@@ -92,7 +92,9 @@ void VerbsTransport::end_datagrams(const std::string& reason) {
   log::warn("verbs: " + adapter_.port.name() + " sends no datagrams any more (" + reason +
             "): each link gets a queue pair of its own");
   const auto links = by_datagram_link_;
-  for (const auto& [number, link] : links) connect_now(*link);
+  for (const auto& [number, link] : links) {
+    if (link->seat.link != nullptr) connect_now(*link);  // of a peer that has gone what came is still to be handed up
+  }
 }
 
 void VerbsTransport::begin_datagrams(VerbsLink& link) {

@@ -167,6 +167,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   void all_go_around(const std::string& reason);
   void take_device_events();
   void take_device_event(const ibv_async_event& event);
+  void take_port_error();
   void bury();
 
   // messages and operations

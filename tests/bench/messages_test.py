@@ -1,8 +1,9 @@
-"""bench/messages: messages_test.py all_rows|nothing|failure SOURCE BUILD
+"""bench/messages: messages_test.py all_rows|nothing|failure|other_side SOURCE BUILD
 
 all_rows: with hardly any repetitions, each column that can be measured here has each row that it should have, and each
 that cannot is named with a reason. nothing: a figure of 0 is a figure like any other. failure: a program that fails is
-named, and the driver's status says so. What was measured is not looked at.
+named, and the driver's status says so. other_side: one between two hosts is not waited for when this one has failed.
+What was measured is not looked at.
 """
 import json
 import os
@@ -123,5 +124,13 @@ def failure(source, _):
     assert "98765" not in done.stdout, "a figure of a program that failed is printed"
 
 
+def other_side(source, _):
+    os.environ["CONV_RSH"] = "sh -c 'exec sleep 100000'"
+    script = "echo 'the other side can not be reached' >&2\nexit 3\n"
+    done, _ = with_programs(source, {"bench_net": script}, "--over", "verbs", "--across", "there", "--only", "engine")
+    assert done.returncode == 1, "the status does not tell"
+    assert "engine: ended with 3: the other side can not be reached" in done.stdout
+
+
 if __name__ == "__main__":
-    {"all_rows": all_rows, "nothing": nothing, "failure": failure}[sys.argv[1]](sys.argv[2], sys.argv[3])
+    {"all_rows": all_rows, "nothing": nothing, "failure": failure, "other_side": other_side}[sys.argv[1]](sys.argv[2], sys.argv[3])

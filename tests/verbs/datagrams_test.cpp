@@ -210,6 +210,45 @@ TEST_F(VerbsDatagrams, APortThatGoesDownIsGoneAround) {
   all_come(pair);
 }
 
+// Soft RoCE's queue pair of datagrams is silent from then on, also when the port is up again.
+TEST_F(VerbsDatagrams, ASoftwarePortThatWasDownBeginsNoLinkWithDatagrams) {
+  faults().soft_roce = true;
+  testing::internal::CaptureStderr();
+  Pair pair(always);
+  send_some(pair, 5);
+  all_come(pair);
+  faults().port_down = true;
+  send_some(pair, 5);
+  fake_verbs::raise(IBV_EVENT_PORT_ERR);
+  send_some(pair, 30);
+  all_come(pair);
+  faults().port_down = false;
+  fake_verbs::raise(IBV_EVENT_PORT_ACTIVE);
+  Worker later(always, 3);
+  Link& link = pair.a.connect(later);
+  EXPECT_EQ(pair.a.transport().describe(link), "");
+  pair.a.push(link, 100, 0, {&later});
+  pump({&pair.a, &pair.b, &later}, [&] { return later.arrived_from(1) == 1; });
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, testing::HasSubstr("sends no datagrams any more (its network interface is down)"));
+  EXPECT_THAT(said, testing::HasSubstr("is down: its links go over TCP at once"));
+}
+
+TEST_F(VerbsDatagrams, WhatAPeerHadSentComesBeforeItsLossAlsoWhenASoftwarePortGoesDownThen) {
+  faults().soft_roce = true;
+  Worker a(always, 1);
+  auto b = std::make_unique<Worker>(always, 2);
+  a.push(a.connect(*b), 100, 0, {b.get()});
+  pump({&a, b.get()}, [&] { return b->arrived_from(1) == 1; });
+  settle({&a, b.get()});
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(b->send_inline(*b->link_to(1), 100), Accepted::done);
+  EXPECT_FALSE(a.transport().arm()) << "they have come, and it hears of all else in its next look";
+  b.reset();
+  fake_verbs::raise(IBV_EVENT_PORT_ERR);
+  pump({&a}, [&] { return a.losses.size() == 1; });
+  EXPECT_EQ(a.arrived_from(2), 20u);
+}
+
 TEST_F(VerbsDatagrams, ADeviceThatGoesIsGoneAround) {
   Pair pair(always);
   send_some(pair, 5);

@@ -265,7 +265,8 @@ TEST_F(VerbsFaults, APortThatStaysDownIsGoneAround) {
   all_come(pair);
 }
 
-// Soft RoCE, while its network interface is down: what was sent fails here, and a new queue pair has no way.
+// Soft RoCE, while its network interface is down: what was sent neither ends nor fails, and a new queue pair has no
+// way.
 TEST_F(VerbsFaults, ASoftwarePortThatIsDownIsNotWaitedFor) {
   faults().soft_roce = true;
   Pair pair(subject);
@@ -311,6 +312,19 @@ TEST_F(VerbsFaults, AProcessThatGoesWhileALinkIsBrokenIsALoss) {
   EXPECT_EQ(a.send_inline(link, 100), Accepted::done);
   b.reset();
   pump({&a}, [&] { return a.losses.size() == 1; });
+}
+
+TEST_F(VerbsFaults, WhatAPeerHadSentComesBeforeItsLossAlsoWhenTheDeviceGoesThen) {
+  Worker a(subject, 1);
+  auto b = std::make_unique<Worker>(subject, 2);
+  a.push(a.connect(*b), 100, 0, {b.get()});
+  pump({&a, b.get()}, [&] { return b->arrived_from(1) == 1; });
+  pump({&a}, [&] { return a.transport().arm(); });  // so that it hears of both in its next look
+  for (int i = 0; i < 20; ++i) b->push(*b->link_to(1), 100, 0, {&a});
+  b.reset();
+  fake_verbs::raise(IBV_EVENT_DEVICE_FATAL);
+  pump({&a}, [&] { return a.losses.size() == 1; });
+  EXPECT_EQ(a.arrived_from(2), 20u);
 }
 
 // When one side, or both, have made the next queue pair, and one of them hears of the device late: what the other says

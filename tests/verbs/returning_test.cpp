@@ -428,6 +428,49 @@ TEST_F(VerbsReturning, AReturnThatBreaksAtAnyStepLosesNothing) {
   }
 }
 
+// Soft RoCE's queue pairs are silent for good when its network interface has been down, also those of a return that is
+// under way: of the side that leads it, or of the other one. Nothing but the port says so.
+TEST_F(VerbsReturning, ASoftwarePortThatGoesDownAtAnyStepOfAReturnLosesNothing) {
+  for (const int device : {0, 1}) {
+    for (const bool stays_down : {false, true}) {
+      for (int steps = 0; steps < 30; ++steps) {
+        SCOPED_TRACE(testing::Message() << "device " << device << ", " << steps << " steps, " << stays_down);
+        faults().soft_roce = true;
+        options["+verbs-devices"] = "fake0";
+        open(0);
+        options["+verbs-devices"] = "fake1";
+        open(1);
+        connect();
+        send_some(10);
+        all_come();
+        pull(0);
+        send_some(10);
+        all_come();
+        until_around(2);
+        begin_return(0);
+        for (int i = 0; i < steps; ++i) {
+          nodes[static_cast<std::size_t>(i * 7 / 3 % 2)].worker->progress();
+          if (i % 3 == 0) send_some(1);
+        }
+        pull(device);
+        nodes[static_cast<std::size_t>(device)].worker->progress();  // before anything else moves
+        if (stays_down) {
+          for (int i = 0; i < 20; ++i) progress();
+          send_some(10);
+          all_come();
+        }
+        plug_in(device);
+        send_some(10);
+        all_come();
+        until_back();
+        send_some(10);
+        all_come();
+        end();
+      }
+    }
+  }
+}
+
 // The answer to one of the two probes is lost: the side that sent the second one finds its queue pair broken when the
 // return can't be given up any more. Nothing but puts and gets is under way, and they have to end.
 TEST_F(VerbsReturning, AProbeThatSeemsLostLeavesNoPutOrGetBehind) {

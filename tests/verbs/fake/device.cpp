@@ -123,6 +123,7 @@ int Pair::post_datagram(const ibv_send_wr& wr, Request& request) {
   if (!request.forced) request.copy_out(0, bytes);
   requests.push_back(std::move(request));
   if (state == IBV_QPS_ERR) return fail(), 0;
+  if (silent) return 0;
   end_first(status);
   if (status != IBV_WC_SUCCESS) return fail(), 0;
   Fabric& fabric = owner().fabric;
@@ -196,7 +197,7 @@ bool Pair::send_part(Request& request) {
 }
 
 void Pair::transmit() {
-  while (state == IBV_QPS_RTS && next < requests.size()) {
+  while (state == IBV_QPS_RTS && !silent && next < requests.size()) {
     Request& request = requests[next];
     if (owner().is_down()) return doom();
     if (request.forced) {
@@ -256,7 +257,7 @@ void Pair::doom() {
 }
 
 void Pair::tick(std::uint64_t now) {
-  if (doomed_ns == 0) return;
+  if (doomed_ns == 0 || silent) return;
   if (now < doomed_ns) return owner().fabric.wake_later();
   end_first(IBV_WC_RETRY_EXC_ERR);
   fail();
@@ -264,6 +265,7 @@ void Pair::tick(std::uint64_t now) {
 
 void Pair::fail() {
   state = IBV_QPS_ERR;
+  silent = false;
   while (!requests.empty()) end_first(IBV_WC_WR_FLUSH_ERR);
   inbound.clear();
   answers_ns = 0;
@@ -279,16 +281,18 @@ void Pair::answer(const Packet& packet, ibv_wc_status status) {
 }
 
 void Pair::take(const Packet& packet, Bytes bytes) {
+  const bool answers = packet.kind == Packet::Kind::data || packet.kind == Packet::Kind::answer;
+  if (silent && (answers || packet.kind == Packet::Kind::datagram)) return;
   if (packet.kind == Packet::Kind::datagram) return take_datagram(packet, bytes);
-  if (packet.kind == Packet::Kind::data || packet.kind == Packet::Kind::answer) return take_answer(packet, bytes);
-  const bool listens = (state == IBV_QPS_RTR || state == IBV_QPS_RTS) && packet.from == destination;
+  if (answers) return take_answer(packet, bytes);
+  const bool listens = !silent && (state == IBV_QPS_RTR || state == IBV_QPS_RTS) && packet.from == destination;
   if (!listens) return answer(packet, IBV_WC_RETRY_EXC_ERR);
   if (inbound.empty() && answer_one(packet, bytes)) return;
   inbound.push_back({packet, {bytes.begin(), bytes.end()}});
 }
 
 void Pair::take_waiting() {
-  while (!inbound.empty()) {
+  while (!inbound.empty() && !silent) {
     const Inbound first = std::move(inbound.front());
     inbound.pop_front();
     if (answer_one(first.packet, first.bytes)) continue;

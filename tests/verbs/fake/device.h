@@ -86,6 +86,7 @@ struct Pair : ibv_qp {
   std::uint64_t answers_ns = 0;  ///< when a read that waits has its bytes; 0: none waits
   int access = 0;
   std::uint32_t destination = 0;
+  bool silent = false;  ///< until the error state: nothing goes, comes, ends or fails
   // Of datagrams.
   std::uint32_t key = 0;
   Packet late;  ///< one that goes after the next

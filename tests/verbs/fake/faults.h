@@ -31,13 +31,14 @@ struct Faults {
   unsigned datagrams_mangled_one_in = 0;  ///< a byte of it is another, or it is cut short
   int mangled_at = -1;                    ///< the byte of them that is another; -1: by turns
   bool without_datagrams = false;         ///< no queue pair for them is given
-  int answers_lost = 0;            ///< of so many messages the sender hears that they timed out, and they are there
-  unsigned timeout_ms = 200;       ///< after which a device that asks in vain gives up
-  bool port_down = false;          ///< what is sent does not arrive, and ends with a timeout
-  bool without_gid = false;        ///< a port that nothing can address
-  bool port_inactive = false;      ///< as ibv_query_port tells it
-  bool infiniband = false;         ///< otherwise RoCE
-  bool soft_roce = false;          ///< as its vendor's number tells it
+  int answers_lost = 0;        ///< of so many messages the sender hears that they timed out, and they are there
+  unsigned timeout_ms = 200;   ///< after which a device that asks in vain gives up
+  bool port_down = false;      ///< what is sent does not arrive, and ends with a timeout
+  bool without_gid = false;    ///< a port that nothing can address
+  bool port_inactive = false;  ///< as ibv_query_port tells it
+  bool infiniband = false;     ///< otherwise RoCE
+  /// As its vendor's number tells it. A port that goes down leaves its queue pairs silent for good, and gives no way.
+  bool soft_roce = false;
   bool iwarp = false;              ///< what the devices are, as their list tells it
   int receives_most = 1 << 14;     ///< of a shared receive queue
   int completions_most = 1 << 16;  ///< of a completion queue

@@ -158,6 +158,8 @@ void periapt_fake_verbs_raise(ibv_event_type type, int device) {
     event.event_type = type;
     event.element.port_num = 1;
     context->raise(event);
+    if (type != IBV_EVENT_PORT_ERR || !faults().soft_roce) continue;
+    for (auto& [number, pair] : context->pairs) pair->silent = pair->state != IBV_QPS_ERR;
   }
 }
 
@@ -362,6 +364,7 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* to, int which) {
   if (const int error = faults().hit("ibv_modify_qp"); error != 0) return error;
   if (which & IBV_QP_AV) {  // the way to the peer is looked for
     if (const int error = faults().hit("ibv_modify_qp, a way"); error != 0) return error;
+    if (faults().soft_roce && of(qp->context).is_down()) return ENETUNREACH;
   }
   auto& pair = *static_cast<Pair*>(qp);
   const bool in_order = to->qp_state == IBV_QPS_ERR || (to->qp_state == IBV_QPS_INIT && qp->state == IBV_QPS_RESET) ||
