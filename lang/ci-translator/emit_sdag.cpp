@@ -46,10 +46,12 @@ struct BodyEmitter::Lowered : LoweredBody {
   std::string own;                     // the entry's arguments; empty: it has none
 };
 
-/// The CkIndex_X that names the entry.
+/// The CkIndex_X that names the entry. What a base of a base declares is named through the nearer one, in which the
+/// name of each base stands with its arguments; the nearer one may have an entry of the same name.
 std::string BodyEmitter::indexOf(const AwaitedEntry& found) const {
-  if (found.chare == &names_.chare) return names_.index;
-  return found.chare->header ? prefixed("CkIndex_", *found.base) : ChareNames(*found.chare).index;
+  if (!found.base) return names_.index;
+  const std::string nearer = prefixed("CkIndex_", *found.base);
+  return found.farther.empty() ? nearer : nearer + "::CkIndex_" + found.farther;
 }
 /// The type of an entry's arguments, by the name that its CkIndex_X gives it.
 std::string BodyEmitter::argumentsOf(const std::string& index, const Entry& entry) const {
@@ -206,6 +208,7 @@ void BodyEmitter::numberExists(const LoweredAwaited& lowered) {
   if (lowered.fragment < 0 || awaited.parameters.empty() || takesMessage(awaited)) return;
   const AwaitedEntry found = awaitedEntry(items_, names_.chare, awaited);
   if (found.entry && found.entry->has("reductiontarget")) return;
+  if (!found.entry && found.base && mayBeReductionTarget(items_, *found.base, awaited)) return;
   const std::string type = heldType(awaited.parameters[0]);
   if (type == "int") return;
   out_.line("  static_assert(periapt::sdag::refers<" + type + ">, \"" + place_(awaited.span.begin) + ": calls of '" +
@@ -228,8 +231,8 @@ void BodyEmitter::awaited(const Lowered& lowered) {
       std::string types;
       for (const Parameter& p : a.awaited->parameters)
         types += (types.empty() ? "" : ", ") + p.type.text() + (p.length ? "*" : "");
-      entry = "[]() -> int { return " + prefixed("CkIndex_", *found.base) + "::idx_" + a.awaited->name +
-              "(periapt::sdag::AnyMethod<" + types + ">()); }";
+      entry = "[]() -> int { return " + indexOf(found) + "::idx_" + a.awaited->name + "(periapt::sdag::AnyMethod<" +
+              types + ">()); }";
     }
     out_.lineAt(a.awaited->span.begin,
                 "      {" + entry + ", " +

@@ -190,9 +190,12 @@ std::string keyOf(const Awaited& awaited) {
   return overloadKey(entry);
 }
 
+bool isLike(const Entry& entry, const Awaited& awaited) {
+  return entry.name == awaited.name && entry.parameters.size() == awaited.parameters.size();
+}
 bool names(const Chare& chare, const Awaited& awaited) {
   const auto entries = entriesOf(chare);
-  return std::any_of(entries.begin(), entries.end(), [&](const Entry* e) { return e->name == awaited.name; });
+  return std::any_of(entries.begin(), entries.end(), [&](const Entry* e) { return isLike(*e, awaited); });
 }
 
 /// Is what stands in `scope` that which is named with `qualifier`? Without one, anything may be.
@@ -227,19 +230,31 @@ AwaitedEntry awaitedEntry(const std::vector<Item>& items, const Chare& chare, co
   using Where = AwaitedEntry::Where;
   const std::string key = keyOf(awaited);
   for (const Entry* entry : entriesOf(chare))
-    if (overloadKey(*entry) == key) return {Where::own, &chare, entry, nullptr};
+    if (overloadKey(*entry) == key) return {Where::own, &chare, entry, nullptr, ""};
   AwaitedEntry out;
   for (const Type& base : chare.bases) {
     AwaitedEntry found;
     const Chare* declared = findChare(items, base);
     if (declared) found = awaitedEntry(items, *declared, awaited);
-    const bool mayHave = !declared || (found.where == Where::nowhere && declared->header && names(*declared, awaited));
-    if (mayHave) found = {Where::elsewhere, nullptr, nullptr, &base};
-    if (found.entry || (declared && declared->header)) found.base = &base;
+    // Of a template's entries any with as many parameters may be meant, and the nearest is.
+    const bool mayHave = !declared || (!found.entry && declared->header && names(*declared, awaited));
+    if (mayHave) found = {Where::elsewhere, nullptr, nullptr, nullptr, ""};
+    if (found.base && found.farther.empty()) found.farther = found.chare ? found.chare->name : found.base->name;
+    if (found.where != Where::nowhere) found.base = &base;
     if (found.where == Where::own) found.where = Where::base;
     if (out.where == Where::nowhere || found.where == Where::base) out = found;
   }
   return out;
+}
+
+bool mayBeReductionTarget(const std::vector<Item>& items, const Type& base, const Awaited& awaited) {
+  const Chare* chare = findChare(items, base);
+  if (!chare) return true;
+  const auto entries = entriesOf(*chare);
+  return std::any_of(entries.begin(), entries.end(),
+                     [&](const Entry* e) { return isLike(*e, awaited) && e->has("reductiontarget"); }) ||
+         std::any_of(chare->bases.begin(), chare->bases.end(),
+                     [&](const Type& deeper) { return mayBeReductionTarget(items, deeper, awaited); });
 }
 
 bool isTrigger(const Chare& chare, const Entry& entry) {

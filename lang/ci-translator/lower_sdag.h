@@ -72,11 +72,15 @@ struct AwaitedEntry {
   Where where = Where::nowhere;
   const Chare* chare = nullptr;  ///< that declares it
   const Entry* entry = nullptr;
-  /// The base by which the chare has it: where that is a template, what is declared is named through its instance.
-  /// Elsewhere: one that may have it, as another file declares it, or as a template whose types it names otherwise.
+  /// The base by which the chare has it, named as where the chare stands; null: it is the chare's own. Elsewhere: one
+  /// that may have it, as another file declares it, or as a template whose types it names otherwise.
   const Type* base = nullptr;
+  /// Not empty: a base of that one declares it, of this name, which stands in the nearer one's scope.
+  std::string farther = {};
 };
 AwaitedEntry awaitedEntry(const std::vector<Item>& items, const Chare& chare, const Awaited& awaited);
+/// Whether what is awaited, of the base or its bases, may be a reduction target, as far as this file tells.
+bool mayBeReductionTarget(const std::vector<Item>& items, const Type& base, const Awaited& awaited);
 
 /// Some when of the chare waits for this entry of it.
 bool isTrigger(const Chare& chare, const Entry& entry);

@@ -56,15 +56,54 @@ class Colleague : public CBase_Colleague {
 
 CProxy_Main mainProxy;
 
+namespace first {
+class Twig : public CBase_Twig {
+ public:
+  Twig() {}
+  explicit Twig(CkMigrateMessage*) {}
+};
+}  // namespace first
+class Leaflet : public CBase_Leaflet {
+  Leaflet_SDAG_CODE public : Leaflet() {}
+  explicit Leaflet(CkMigrateMessage*) {}
+};
+template <class T>
+class Elder : public CBase_Elder<T> {
+  Elder_SDAG_CODE public : Elder() {}
+  explicit Elder(CkMigrateMessage*) {}
+  void give(T value) {
+    CkCallback numbered(CkIndex_Elder<T>::redn_wrapper_result(nullptr), this->thisProxy);
+    numbered.setRefNum(7);
+    this->contribute(sizeof value, &value, CkReduction::sum_double, numbered);
+  }
+  void tell(T sum) {
+    if (this->thisIndex == 0) mainProxy.told(static_cast<int>(sum));
+  }
+};
+template <class T>
+class Nearer : public CBase_Nearer<T> {
+  Nearer_SDAG_CODE public : Nearer() {}
+  explicit Nearer(CkMigrateMessage*) {}
+};
+template <class T>
+class Nearest : public CBase_Nearest<T> {
+  Nearest_SDAG_CODE public : Nearest() {}
+  explicit Nearest(CkMigrateMessage*) {}
+};
+class Youngest : public CBase_Youngest {
+  Youngest_SDAG_CODE public : Youngest() {}
+  explicit Youngest(CkMigrateMessage*) {}
+};
+
 class Main : public CBase_Main {
-  int missing_ = 1 + 2 * 3 + CkNumPes(), sum_ = 0;
+  int missing_ = 1 + 2 * 3 + CkNumPes() + 1 + 2, sum_ = 0;
 
  public:
   Main(CkArgMsg* m);
   void told(int sum) {
     sum_ += sum;
     if (--missing_ > 0) return;
-    if (sum_ != 3 * (1 + 20 + 300 + 4 + 5000) + 2 * 3 * (7 + 1 + 2 + 3) + CkNumPes() * (4 + 50))
+    if (sum_ != 3 * (1 + 20 + 300 + 4 + 5000) + 2 * 3 * (7 + 1 + 2 + 3) + CkNumPes() * (4 + 50) + 9 + 2 * 2 * 46)
       CkAbort("a when has waited for another call: %d", sum_);
     CkPrintf("all checks passed\n");
     CkExit();
@@ -98,6 +137,16 @@ class Sheet : public CBase_Sheet {
   }
 };
 
+namespace {
+template <class Proxy>
+void run(const Proxy& proxy) {
+  proxy.own();
+  proxy.token(1, 2, 3);
+  const CProxy_Elder<double>& elder = proxy;
+  elder.token(2, 4);
+}
+}  // namespace
+
 Main::Main(CkArgMsg* m) {
   delete m;
   mainProxy = thisProxy;
@@ -129,6 +178,11 @@ Main::Main(CkArgMsg* m) {
   sheets.own();
   sheets.got(2);
   sheets.other(3);
+  CProxy_Leaflet leaflets = CProxy_Leaflet::ckNew(1);
+  leaflets.leaf(4);
+  leaflets.tick(4, 9);
+  run(CProxy_Nearest<double>(CProxy_Nearest<double>::ckNew(2)));
+  run(CProxy_Youngest(CProxy_Youngest::ckNew(2)));
 }
 
 #include "far_bases.def.h"
