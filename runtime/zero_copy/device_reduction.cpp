@@ -132,7 +132,7 @@ struct DeviceSums {
   std::map<std::pair<gpu::Driver*, int>, std::unique_ptr<gpu::Folder>> folders;  // null: the GPU has no kernel
   std::vector<Gathering*> gatherings;
   std::shared_ptr<Scatters> scatters;
-  std::uint64_t to_set_aside = 0;
+  EarlyAsides early_asides;
 };
 
 namespace {
@@ -147,7 +147,7 @@ DeviceSums& sums_of(Pe& pe) {
 std::vector<Gathering*>& gatherings_of(Pe& pe) { return sums_of(pe).gatherings; }
 std::shared_ptr<Scatters>& scatters_of(Pe& pe) { return sums_of(pe).scatters; }
 
-std::uint64_t& bytes_to_set_aside(Pe& pe) { return sums_of(pe).to_set_aside; }
+EarlyAsides& early_asides(Pe& pe) { return sums_of(pe).early_asides; }
 
 Sum& make_sum(Pe& pe, Type type, std::uint64_t bytes) {
   DeviceSums& sums = sums_of(pe);
@@ -197,7 +197,7 @@ CkCallback not_inline(CkCallback callback) {
 
 void drop(Pe& pe, Sum& sum) {
   if (--sum.readers != 0) return;
-  if (sum.is_aside && !sum.is_shared) bytes_to_set_aside(pe) = 0;
+  if (sum.is_early) dropped_early(pe, sum);
   if (sum.lent.pe >= 0) sum.lent.deregisterMem();
   if (wants_to_know(sum.cb)) not_inline(sum.cb).send();
   give_room(pe, sum.room);

@@ -85,7 +85,6 @@ gpu::Room room_aside(Pe& pe, const Sum& sum) {
 
 void begin_aside(Pe& pe, Sum& sum) {
   const bool on_gpu = sum.room.kind == gpu::Kind::device;
-  sum.is_aside = true;
   sum.aside.sum = &sum;
   sum.aside.to = {sum.room.at, on_gpu ? kind_of(pe, sum.room.at, sum.name.bytes) : ucx::MemoryKind::host};
   sum.aside.done = [](machine::Transfer& transfer, const Status& status) {
@@ -100,18 +99,38 @@ void begin_aside(Pe& pe, Sum& sum) {
   };
 }
 
+// Elements of an array may be many on a PE, and members of a section are not those that the result goes to.
+bool is_of_group(Pe& pe, const Sum& sum) {
+  if (sum.name.by.in_section != 0) return false;
+  const GroupRecord* const record = pe.objects->find_group(sum.name.by.collection);
+  return record == nullptr || record->array == nullptr;
+}
+
 }  // namespace
 
 bool set_aside_early(Pe& pe, Sum& sum) {
-  if (sum.name.on_gpu == 0 || sum.name.bytes != bytes_to_set_aside(pe)) return false;
+  // Each holds memory until all have contributed, for which some may wait for messages that need memory too.
+  constexpr unsigned most_out = 2;
+  EarlyAsides& early = early_asides(pe);
+  if (sum.name.on_gpu == 0 || early.out == most_out || !is_of_group(pe, sum)) return false;
+  const auto expected = early.bytes.find(sum.name.by.collection);
+  if (expected == early.bytes.end() || expected->second != sum.name.bytes) return false;
   const gpu::Room like = room_aside(pe, sum);
   Result<gpu::Room> room = take_room(pe, like.where, like.kind, sum.name.bytes);
   if (!room) return false;
   sum.room = *room;
+  sum.is_early = true;
+  ++early.out;
   begin_aside(pe, sum);
   pe.begin_pending();
   pe.copy_when_reached(sum.stream, sum.aside.to, sum.place, sum.name.bytes, sum.aside);
   return true;
+}
+
+void dropped_early(Pe& pe, const Sum& sum) {
+  EarlyAsides& early = early_asides(pe);
+  --early.out;
+  if (!sum.is_shared) early.bytes.erase(sum.name.by.collection);
 }
 
 void share(Pe& pe, Sum& sum, std::uint64_t receivers) {
@@ -119,7 +138,7 @@ void share(Pe& pe, Sum& sum, std::uint64_t receivers) {
   sum.readers = receivers;
   when_ready(sum, [&pe, &sum] {
     if (sum.room.at != nullptr || sum.name.bytes == 0) return;  // it is not the program's
-    if (sum.name.on_gpu != 0) bytes_to_set_aside(pe) = sum.name.bytes;
+    if (sum.name.on_gpu != 0 && is_of_group(pe, sum)) early_asides(pe).bytes[sum.name.by.collection] = sum.name.bytes;
     sum.ready = false;
     sum.room = room_for(pe, sum, room_aside(pe, sum));
     begin_aside(pe, sum);

@@ -41,8 +41,8 @@ struct Sum {
   struct Aside : machine::Transfer {
     Sum* sum = nullptr;
     ucx::Place to;
-  } aside;  // one that is shared and lies where the program has it
-  bool is_aside = false;
+  } aside;                // one that is shared and lies where the program has it
+  bool is_early = false;  // and was set aside before it was shared
   // Of one that is made of others.
   gpu::Room room;                 // where it lies
   gpu::Folder* folder = nullptr;  // what combines them; null: the host

@@ -240,6 +240,8 @@ class Main : public CBase_Main {
       thisProxy.early();
     else if (wrong == "brought")
       thisProxy.brought();
+    else if (wrong == "expected")
+      thisProxy.expected();
     else
       (wrong == "many" ? CProxy_Cell(CProxy_Cell::ckNew(1)) : cells).wrong(wrong, file);
   }
@@ -417,6 +419,40 @@ class Main : public CBase_Main {
     for (int i = 1; i < cell_count; ++i) cells[i].give(8, CkReduction::sum_double, to);
     wait(cell_count);
     CkPrintf("the first part was read first\n");
+    CkExit();
+  }
+  // Contributions that are set aside before they are shared, since the last one of that group was: their memory is
+  // given back before the others contribute. Two at most on a PE, and none of another collection.
+  void expected() {
+    constexpr int size = 20'003;
+    constexpr Type type = CkReduction::sum_double;
+    const CkCallback to(CkReductionTarget(Main, onDevice), mainProxy);
+    const auto demand_early = [this](int count) {
+      CkWaitQD();
+      DEMAND(-left_ == count);
+    };
+    for (int round = 0; round < 2; ++round) {
+      branches.giveRounded(size, false, false);
+      wait(2 * CkNumPes());
+    }
+    // No PE has what all its elements contribute: none is read.
+    contributors_ = cell_count;
+    for (int first : {0, 1}) {
+      for (int i = first; i < cell_count; i += 2) cells[i].give(size, type, to);
+      if (first == 0) demand_early(0);
+    }
+    wait(cell_count + 1);
+    contributors_ = CkNumPes();
+    const CProxy_Branch others = CProxy_Branch::ckNew();
+    constexpr int several = 4;
+    for (const auto& [group, early] : {std::pair(others, 0), {branches, 2}, {branches, 0}}) {
+      for (int i = 0; i < several; ++i) group[0].give(size, type, to);
+      demand_early(early);  // the last time they were not shared before
+      for (int pe = 1; pe < CkNumPes(); ++pe)
+        for (int i = 0; i < several; ++i) group[pe].give(size, type, to);
+      wait(several * (CkNumPes() + 1));
+    }
+    CkPrintf("those that were expected came early\n");
     CkExit();
   }
   // From a checkpoint that was taken while a reduction was under way; in the run that has taken it, that is all.
