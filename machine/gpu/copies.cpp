@@ -21,6 +21,7 @@ void Copies::finish() {
     }
   }
   with_couriers_.clear();
+  given_back_.clear();
   for (auto& lanes : lanes_) {
     for (auto& lane : lanes) {
       if (lane == nullptr) continue;
@@ -120,7 +121,7 @@ Copies::OnGpu Copies::courier_for(const Copy& copy) {
   return {};
 }
 
-bool Copies::hand_over(const OnGpu& to, const Copy& copy, ucx::Completion& completion) {
+bool Copies::hand_over(const OnGpu& to, const Copy& copy, ucx::Completion& completion, bool may_be_pageable) {
   if (to.courier == nullptr || !to.courier->is_awake()) return false;
   // Another process's is only its own GPU's to touch, too.
   const bool near = copy.to_gpu == to.gpu && copy.to_touch == Touch::peers;
@@ -129,13 +130,13 @@ bool Copies::hand_over(const OnGpu& to, const Copy& copy, ucx::Completion& compl
                                : are_few && copy.to_gpu < 0 ? to.courier->tell(copy.to, copy.from, copy.bytes)
                                                             : to.courier->post(copy.to, copy.from, copy.bytes, near);
   if (number == 0) return false;
-  with_couriers_.push_back({to.courier, number, copy, &completion});
+  with_couriers_.push_back({to.courier, number, copy, &completion, may_be_pageable});
   ++under_way_;
   return true;
 }
 
 bool Copies::carry(const Copy& copy, ucx::Completion& completion) {
-  return hand_over(courier_for(copy), copy, completion);
+  return hand_over(courier_for(copy), copy, completion, true);
 }
 
 int Copies::look_for_couriers() {
@@ -151,6 +152,10 @@ int Copies::look_for_couriers() {
     with_couriers_.pop_back();
     --under_way_;
     ucx::Outcome outcome = ucx::Outcome::ok;
+    if (state != Courier::State::done && one.may_be_pageable) {
+      given_back_.push_back({one.copy, one.completion});
+      continue;
+    }
     if (state == Courier::State::done) {
       ++carried_;
     } else {
@@ -167,7 +172,7 @@ int Copies::look_for_couriers() {
 
 Status Copies::begin(const Copy& copy, ucx::Completion& completion) {
   const OnGpu to = courier_for(copy);
-  if (hand_over(to, copy, completion)) return {};
+  if (hand_over(to, copy, completion, false)) return {};
   Status begun = begin_by_engine(copy, completion);
   if (to.courier != nullptr && begun) to.courier->missed();
   return begun;
