@@ -12,6 +12,8 @@ namespace {
 constexpr int kMostEnds = 16;
 // Bytes up to which a courier is faster than a copy engine: where it reads memory of the host; and between GPUs.
 constexpr std::uint64_t kMostFromHost = 8 << 10, kMostBetween = 128 << 10;
+// And if it has others of as many to copy, one after the other, where engines take some at the same time.
+constexpr std::uint64_t kMostOfMany = 64 << 10;
 
 }  // namespace
 
@@ -114,6 +116,8 @@ bool Copies::may_touch(int gpu, int lies_on, Touch touch) {
 Copies::OnGpu Copies::courier_for(const Copy& copy) {
   if (use_ == CourierUse::off || copy.after != nullptr || !Courier::takes(copy.to, copy.from, copy.bytes)) return {};
   if (copy.bytes > (copy.from_gpu < 0 ? kMostFromHost : copy.within ? Courier::kMost : kMostBetween)) return {};
+  const auto is_large = [](const WithCourier& one) { return one.copy.bytes > kMostOfMany; };
+  if (copy.bytes > kMostOfMany && std::any_of(with_couriers_.begin(), with_couriers_.end(), is_large)) return {};
   for (const int gpu : {copy.from_gpu, copy.to_gpu}) {
     if (gpu >= 0 && may_touch(gpu, copy.to_gpu, copy.to_touch) && may_touch(gpu, copy.from_gpu, copy.from_touch))
       return {couriers_.at(gpu, use_), gpu};
