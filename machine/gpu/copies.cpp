@@ -19,6 +19,7 @@ constexpr std::uint64_t kMostOfMany = 64 << 10;
 
 void Copies::finish() {
   for (const WithCourier& one : with_couriers_) {
+    one.courier->forget_told(one.number);
     while (one.courier->look(one.number) == Courier::State::under_way) {
     }
   }

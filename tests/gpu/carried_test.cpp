@@ -259,6 +259,22 @@ TEST_P(CarriedTest, TheEndWaitsForWhatIsUnderWay) {
   EXPECT_EQ(read(there, 100), pattern(100, 6)) << "its memory may be freed from now on";
 }
 
+TEST_P(CarriedTest, TheEndWritesNothingToMemoryOfTheHost) {
+  Couriers couriers(driver, patient());
+  std::byte* here = make(Kind::device, 8);
+  write(here, pattern(8, 6));
+  std::vector<std::byte> host(8);
+  Told told;
+  for (int again = 0;; ++again) {
+    ASSERT_LT(again, 20);
+    Copies copies(driver, couriers, CourierUse::on);
+    wake(copies, 0);
+    if (copies.carry({host.data(), here, 8, -1, 0, nullptr, Touch::any, Touch::peers}, told)) break;
+  }
+  EXPECT_EQ(told.count, 0u);
+  EXPECT_EQ(host, std::vector<std::byte>(8)) << "it may have been freed";
+}
+
 // ---- whether there is one
 
 TEST_P(CarriedTest, WithoutACompilerThereIsASentence) {
