@@ -37,10 +37,10 @@ int entry_share, entry_shared_read;
 // More would ask one PE for it than a broadcast takes time.
 constexpr std::uint64_t most_receivers = 16;
 
-// Up to so many bytes of that many sums are combined by the receivers. Each of these reads all others' bytes, where in
-// slices it reads two shares of them, after twice as many steps: what the table says is where both take as long. Tests
-// and measurements set it by hand.
-std::uint64_t most_bytes(std::size_t sums) {
+// Up to so many bytes are combined by the receivers, of that many sums or for that many receivers, whichever are more.
+// Each receiver reads all sums, and each sum is read by all receivers, where in slices it is two shares of that, after
+// twice as many steps: what the table says is where both take as long. Tests and measurements set it by hand.
+std::uint64_t most_bytes(std::uint64_t many) {
   static const char* const variable = "PERIAPT_GPU_SLICES_ABOVE";
   static const char* const given = std::getenv(variable);
   if (given != nullptr) {
@@ -49,21 +49,21 @@ std::uint64_t most_bytes(std::size_t sums) {
     if (end == given || *end != '\0') fatal(std::string(variable) + " is no number of bytes: " + given);
     return bytes;
   }
-  if (sums == 2) return 8 << 20;
-  if (sums <= 4) return 4 << 20;
-  return sums <= 8 ? 1 << 20 : 256 << 10;
+  if (many <= 2) return 8 << 20;
+  if (many <= 4) return 4 << 20;
+  return many <= 8 ? 1 << 20 : 256 << 10;
 }
 
 }  // namespace
 
 std::uint64_t combining_receivers(const std::vector<DeviceContribution>& names, const CkCallback& callback) {
   std::uint64_t receivers = 0;
-  if (!brings_to_device(callback)) return 0;
+  if (names.size() < 2 || !brings_to_device(callback)) return 0;
   if (callback.type == CkCallback::bcastGroup) receivers = static_cast<std::uint64_t>(CmiNumPes());
   if (callback.type == CkCallback::bcastNodeGroup) receivers = static_cast<std::uint64_t>(CmiNumNodes());
   if (receivers > most_receivers) return 0;
   const auto lies_on_gpu = [](const DeviceContribution& name) { return name.on_gpu != 0; };
-  const bool are_near = names.size() > 1 && names[0].bytes <= most_bytes(names.size()) &&
+  const bool are_near = names[0].bytes <= most_bytes(std::max<std::uint64_t>(names.size(), receivers)) &&
                         std::all_of(names.begin(), names.end(), lies_on_gpu);
   return is_small(names[0]) || are_near ? receivers : 0;
 }

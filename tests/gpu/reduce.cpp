@@ -242,6 +242,8 @@ class Main : public CBase_Main {
       thisProxy.brought();
     else if (wrong == "expected")
       thisProxy.expected();
+    else if (wrong == "border")
+      thisProxy.border();
     else
       (wrong == "many" ? CProxy_Cell(CProxy_Cell::ckNew(1)) : cells).wrong(wrong, file);
   }
@@ -455,6 +457,19 @@ class Main : public CBase_Main {
     CkPrintf("those that were expected came early\n");
     CkExit();
   }
+  // Two sums for many receivers, each of which would read both: they are combined in slices. A fake driver only.
+  void border() {
+    CProxy_Cell two = CProxy_Cell::ckNew();
+    for (int pe : {0, 1}) two[10 * pe].insert(pe);  // both give memory of their GPUs
+    two.doneInserting();
+    CkWaitQD();
+    two.give(40'000, CkReduction::sum_double, CkCallback(CkReductionTarget(Branch, ofTwo), branches));
+    wait(2 + CkNumPes());
+    CkPrintf(
+        "%d kernels have combined them\n",
+        static_cast<int>(driver_function<periapt::fake_gpu::Settings*()>("periapt_fake_gpu_settings")()->launched));
+    CkExit();
+  }
   // From a checkpoint that was taken while a reduction was under way; in the run that has taken it, that is all.
   void resume() {
     if (began_here) return CkExit();
@@ -605,6 +620,15 @@ class Branch : public CBase_Branch {
     check_rounded(*in_, x, n, size_, CkNumPes());
     in_->write(std::vector<double>(static_cast<std::size_t>(n), -1));
     in_->finish();
+    mainProxy.one();
+  }
+  void ofTwo(int& n, double*& x, CkDeviceBufferPost* post) {
+    in_ = &make(Kind::device, static_cast<std::size_t>(n) * sizeof(double));
+    x = in_->at<double>();
+    post[0].cuda_stream = in_->stream();
+  }
+  void ofTwo(int n, double* x) {
+    DEMAND(holds(in_->read(x, static_cast<std::size_t>(n)).data(), n, CkReduction::sum_double, 2));
     mainProxy.one();
   }
   // Where it was contributed from, and written over when it is there.
