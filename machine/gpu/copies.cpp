@@ -12,15 +12,19 @@ namespace {
 constexpr int kMostEnds = 16;
 // Bytes up to which a courier is faster than a copy engine: where it reads memory of the host; and between GPUs.
 constexpr std::uint64_t kMostFromHost = 8 << 10, kMostBetween = 128 << 10;
+// And if it has others of as many to copy, one after the other, where engines take some at the same time.
+constexpr std::uint64_t kMostOfMany = 64 << 10;
 
 }  // namespace
 
 void Copies::finish() {
   for (const WithCourier& one : with_couriers_) {
+    one.courier->forget_told(one.number);
     while (one.courier->look(one.number) == Courier::State::under_way) {
     }
   }
   with_couriers_.clear();
+  given_back_.clear();
   for (auto& lanes : lanes_) {
     for (auto& lane : lanes) {
       if (lane == nullptr) continue;
@@ -113,6 +117,8 @@ bool Copies::may_touch(int gpu, int lies_on, Touch touch) {
 Copies::OnGpu Copies::courier_for(const Copy& copy) {
   if (use_ == CourierUse::off || copy.after != nullptr || !Courier::takes(copy.to, copy.from, copy.bytes)) return {};
   if (copy.bytes > (copy.from_gpu < 0 ? kMostFromHost : copy.within ? Courier::kMost : kMostBetween)) return {};
+  const auto is_large = [](const WithCourier& one) { return one.copy.bytes > kMostOfMany; };
+  if (copy.bytes > kMostOfMany && std::any_of(with_couriers_.begin(), with_couriers_.end(), is_large)) return {};
   for (const int gpu : {copy.from_gpu, copy.to_gpu}) {
     if (gpu >= 0 && may_touch(gpu, copy.to_gpu, copy.to_touch) && may_touch(gpu, copy.from_gpu, copy.from_touch))
       return {couriers_.at(gpu, use_), gpu};
@@ -120,7 +126,7 @@ Copies::OnGpu Copies::courier_for(const Copy& copy) {
   return {};
 }
 
-bool Copies::hand_over(const OnGpu& to, const Copy& copy, ucx::Completion& completion) {
+bool Copies::hand_over(const OnGpu& to, const Copy& copy, ucx::Completion& completion, bool may_be_pageable) {
   if (to.courier == nullptr || !to.courier->is_awake()) return false;
   // Another process's is only its own GPU's to touch, too.
   const bool near = copy.to_gpu == to.gpu && copy.to_touch == Touch::peers;
@@ -129,13 +135,13 @@ bool Copies::hand_over(const OnGpu& to, const Copy& copy, ucx::Completion& compl
                                : are_few && copy.to_gpu < 0 ? to.courier->tell(copy.to, copy.from, copy.bytes)
                                                             : to.courier->post(copy.to, copy.from, copy.bytes, near);
   if (number == 0) return false;
-  with_couriers_.push_back({to.courier, number, copy, &completion});
+  with_couriers_.push_back({to.courier, number, copy, &completion, may_be_pageable});
   ++under_way_;
   return true;
 }
 
 bool Copies::carry(const Copy& copy, ucx::Completion& completion) {
-  return hand_over(courier_for(copy), copy, completion);
+  return hand_over(courier_for(copy), copy, completion, true);
 }
 
 int Copies::look_for_couriers() {
@@ -151,6 +157,10 @@ int Copies::look_for_couriers() {
     with_couriers_.pop_back();
     --under_way_;
     ucx::Outcome outcome = ucx::Outcome::ok;
+    if (state != Courier::State::done && one.may_be_pageable) {
+      given_back_.push_back({one.copy, one.completion});
+      continue;
+    }
     if (state == Courier::State::done) {
       ++carried_;
     } else {
@@ -167,7 +177,7 @@ int Copies::look_for_couriers() {
 
 Status Copies::begin(const Copy& copy, ucx::Completion& completion) {
   const OnGpu to = courier_for(copy);
-  if (hand_over(to, copy, completion)) return {};
+  if (hand_over(to, copy, completion, false)) return {};
   Status begun = begin_by_engine(copy, completion);
   if (to.courier != nullptr && begun) to.courier->missed();
   return begun;

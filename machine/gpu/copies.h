@@ -12,6 +12,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "machine/gpu/couriers.h"
@@ -56,8 +57,15 @@ class Copies {
   /// The bytes are lent until the completion, which comes from progress(), once. A failure: nothing was begun.
   Status begin(const Copy& copy, ucx::Completion& completion);
   /// The same of a few bytes (Courier::kFew) from or to memory of the host, pageable too, if there is a courier awake
-  /// that takes them. False: there is none, and nothing was begun.
+  /// that takes them. False: there is none, and nothing was begun. The driver would wait for a copy from or to pageable
+  /// memory, so what a courier gives back is not begun by an engine: take_given_back() has it.
   bool carry(const Copy& copy, ucx::Completion& completion);
+  struct GivenBack {
+    Copy copy;
+    ucx::Completion* completion;
+  };
+  /// Those of progress(), which are not under way any more: they have to go another way. They are given once.
+  std::vector<GivenBack> take_given_back() { return std::exchange(given_back_, {}); }
   /// Tells what has ended, with Outcome::ok or failed, and how many that were.
   int progress();
   std::size_t under_way() const { return under_way_; }
@@ -84,6 +92,7 @@ class Copies {
     std::uint64_t number;
     Copy copy;
     ucx::Completion* completion;
+    bool may_be_pageable;
   };
   enum Direction : std::size_t { in, out, across, within, kDirections };
   enum class Reach : std::uint8_t { untried, granted, refused };
@@ -96,7 +105,7 @@ class Copies {
     int gpu = -1;
   };
   OnGpu courier_for(const Copy& copy);
-  bool hand_over(const OnGpu& to, const Copy& copy, ucx::Completion& completion);
+  bool hand_over(const OnGpu& to, const Copy& copy, ucx::Completion& completion, bool may_be_pageable);
   bool may_touch(int gpu, int lies_on, Touch touch);
   int progress(Lane& lane);
   int look_for_couriers();
@@ -109,6 +118,7 @@ class Copies {
       lanes_;                                ///< by GPU and direction, made at their first use
   std::vector<std::vector<Reach>> reached_;  ///< which other GPUs a GPU has been let to
   std::vector<WithCourier> with_couriers_;
+  std::vector<GivenBack> given_back_;
   std::uint64_t carried_ = 0;
   std::vector<Event> events_;  ///< that are not used
   std::size_t under_way_ = 0;

@@ -112,7 +112,7 @@ bool Courier::is_told(std::uint64_t number) const {
     words[i] = word(answer.word).load(std::memory_order_acquire);
     if (word(answer.seal).load(std::memory_order_acquire) != courier_seal(words[i], number)) return false;
   }
-  std::memcpy(told_[place].to, words, told_[place].bytes);
+  if (told_[place].to != nullptr) std::memcpy(told_[place].to, words, told_[place].bytes);
   return true;
 }
 

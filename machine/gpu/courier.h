@@ -67,6 +67,8 @@ class Courier {
   /// done and given_back are said once, then the number is forgotten. given_back: nothing is touched any more, and
   /// some of it may have been copied.
   State look(std::uint64_t number);
+  /// Of a command that is under way: if it is a tell(), look() does not write its bytes any more.
+  void forget_told(std::uint64_t number) { told_[number % CourierBoard::kPlaces].to = nullptr; }
 
   std::uint64_t launches() const { return launched_.load(std::memory_order_relaxed); }
   /// Why it rests for good; "": it does not.
@@ -106,7 +108,7 @@ class Courier {
   std::atomic<std::uint64_t> next_{1};                            // command
   std::array<std::atomic<bool>, CourierBoard::kPlaces> taken_{};  // places, until their commands are forgotten
   struct Told {
-    std::byte* to;
+    std::byte* to;        // nullptr: it is forgotten
     std::uint64_t bytes;  // 0: of another command
   };
   std::array<Told, CourierBoard::kPlaces> told_{};                  // by place; of the thread that has taken it

@@ -175,6 +175,8 @@ class GpuMemory final : public ucx::DeviceMemory {
     return status;
   }
   bool carry_few(Place to, Place from, std::uint64_t bytes, Completion& completion);
+  Status copy_as_seen(Place to, Place from, std::uint64_t bytes, Completion& completion);
+  int begin_given_back(OfVendor& vendor);
   Status copy_staged(const Seen& to, const Seen& from, std::uint64_t bytes, Completion& completion);
   static bool reach_each_other(const Seen& one, const Seen& other);
   bool advance(Staged& staged);
@@ -242,6 +244,26 @@ Status GpuMemory::copy(Place to, Place from, std::uint64_t bytes, Completion& co
     return {};
   }
   if (carry_few(to, from, bytes, completion)) return {};
+  return copy_as_seen(to, from, bytes, completion);
+}
+
+// A few bytes that a courier has taken and not copied.
+int GpuMemory::begin_given_back(OfVendor& vendor) {
+  int told = 0;
+  for (const Copies::GivenBack& one : vendor.copies.take_given_back()) {
+    const MemoryKind on_device = vendors()[vendor.number].on_device;
+    const Place to{static_cast<std::byte*>(one.copy.to), one.copy.to_gpu < 0 ? MemoryKind::host : on_device};
+    const Place from{static_cast<std::byte*>(const_cast<void*>(one.copy.from)),
+                     one.copy.from_gpu < 0 ? MemoryKind::host : on_device};
+    if (copy_as_seen(to, from, one.copy.bytes, *one.completion)) continue;
+    ++told;
+    one.completion->done(*one.completion, Outcome::failed);
+  }
+  return told;
+}
+
+// As the drivers know both sides: pageable memory goes through pinned pieces.
+Status GpuMemory::copy_as_seen(Place to, Place from, std::uint64_t bytes, Completion& completion) {
   Result<Seen> target = seen_or_look(to, bytes), source = seen_or_look(from, bytes);
   seen_ = {};
   if (!target || !source) return failed(target ? source.status() : target.status());
@@ -556,7 +578,7 @@ const std::string& GpuMemory::failure() const {
 int GpuMemory::progress() {
   int told = 0;
   seen_ = {};  // the program may have freed it since
-  for (const auto& vendor : vendors_) told += vendor->copies.progress();
+  for (const auto& vendor : vendors_) told += vendor->copies.progress() + begin_given_back(*vendor);
   if (!staged_.empty()) told += tell_staged();
   if (!reached_.empty()) told += tell_reached();
   for (Completion* completion : std::exchange(done_, {})) {

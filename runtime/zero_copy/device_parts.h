@@ -3,8 +3,10 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "machine/gpu/vendors.h"
@@ -51,6 +53,9 @@ void brought(Pe& pe, Sum& sum);
 void copy(Pe& pe, ucx::Place to, ucx::Place from, const DeviceContribution& name, machine::Transfer& transfer);
 [[noreturn]] void failed(const Sum& sum, const Status& status);
 
+// All of a PE's.
+void for_each_sum(Pe& pe, const std::function<void(const Sum&)>& visit);
+
 // What the PE of a sum answers to one that wants it.
 struct There {
   Part* part;
@@ -61,11 +66,19 @@ struct There {
 void send_bytes(Pe& pe, int asker, Part* part, const Sum& sum);
 void send_lent(Pe& pe, int asker, Part* part, const CkNcpyBuffer& buffer, const DeviceDescription& description);
 
-// Has a contribution copied to memory of ours when its stream has got there, if the PE expects that it will be shared,
-// as the last one of so many bytes was. Then it is ready, and the program has its memory back. False: it does not.
+// Contributions that a PE has copied to memory of ours when their streams have got there, as it expects that they will
+// be shared.
+struct EarlyAsides {
+  // Of the contribution that was shared last and had to be set aside, by group and node group; none: the last one that
+  // was set aside early was not shared.
+  std::unordered_map<std::int32_t, std::uint64_t> bytes;
+  unsigned out = 0;  // that have not been read
+};
+EarlyAsides& early_asides(Pe& pe);
+// Has that done, if it is so. Then it is ready, and the program has its memory back. False: it is not.
 bool set_aside_early(Pe& pe, Sum& sum);
-// Of the one that was shared last and had to be set aside; 0: one that was set aside early was not shared.
-std::uint64_t& bytes_to_set_aside(Pe& pe);
+// Such a one has been read.
+void dropped_early(Pe& pe, const Sum& sum);
 // To the PE of one that is shared: this reader has read it.
 void has_read(Pe& pe, const DeviceContribution& name);
 

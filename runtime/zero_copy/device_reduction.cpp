@@ -132,7 +132,8 @@ struct DeviceSums {
   std::map<std::pair<gpu::Driver*, int>, std::unique_ptr<gpu::Folder>> folders;  // null: the GPU has no kernel
   std::vector<Gathering*> gatherings;
   std::shared_ptr<Scatters> scatters;
-  std::uint64_t to_set_aside = 0;
+  const std::shared_ptr<std::vector<ReceivedSum*>> received = std::make_shared<std::vector<ReceivedSum*>>();
+  EarlyAsides early_asides;
 };
 
 namespace {
@@ -147,7 +148,13 @@ DeviceSums& sums_of(Pe& pe) {
 std::vector<Gathering*>& gatherings_of(Pe& pe) { return sums_of(pe).gatherings; }
 std::shared_ptr<Scatters>& scatters_of(Pe& pe) { return sums_of(pe).scatters; }
 
-std::uint64_t& bytes_to_set_aside(Pe& pe) { return sums_of(pe).to_set_aside; }
+const std::shared_ptr<std::vector<ReceivedSum*>>& received_sums(Pe& pe) { return sums_of(pe).received; }
+
+void for_each_sum(Pe& pe, const std::function<void(const Sum&)>& visit) {
+  for (const auto& [number, sum] : sums_of(pe).all) visit(*sum);
+}
+
+EarlyAsides& early_asides(Pe& pe) { return sums_of(pe).early_asides; }
 
 Sum& make_sum(Pe& pe, Type type, std::uint64_t bytes) {
   DeviceSums& sums = sums_of(pe);
@@ -197,7 +204,7 @@ CkCallback not_inline(CkCallback callback) {
 
 void drop(Pe& pe, Sum& sum) {
   if (--sum.readers != 0) return;
-  if (sum.is_aside && !sum.is_shared) bytes_to_set_aside(pe) = 0;
+  if (sum.is_early) dropped_early(pe, sum);
   if (sum.lent.pe >= 0) sum.lent.deregisterMem();
   if (wants_to_know(sum.cb)) not_inline(sum.cb).send();
   give_room(pe, sum.room);

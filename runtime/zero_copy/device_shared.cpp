@@ -37,10 +37,10 @@ int entry_share, entry_shared_read;
 // More would ask one PE for it than a broadcast takes time.
 constexpr std::uint64_t most_receivers = 16;
 
-// Up to so many bytes of that many sums are combined by the receivers. Each of these reads all others' bytes, where in
-// slices it reads two shares of them, after twice as many steps: what the table says is where both take as long. Tests
-// and measurements set it by hand.
-std::uint64_t most_bytes(std::size_t sums) {
+// Up to so many bytes are combined by the receivers, of that many sums or for that many receivers, whichever are more.
+// Each receiver reads all sums, and each sum is read by all receivers, where in slices it is two shares of that, after
+// twice as many steps: what the table says is where both take as long. Tests and measurements set it by hand.
+std::uint64_t most_bytes(std::uint64_t many) {
   static const char* const variable = "PERIAPT_GPU_SLICES_ABOVE";
   static const char* const given = std::getenv(variable);
   if (given != nullptr) {
@@ -49,21 +49,21 @@ std::uint64_t most_bytes(std::size_t sums) {
     if (end == given || *end != '\0') fatal(std::string(variable) + " is no number of bytes: " + given);
     return bytes;
   }
-  if (sums == 2) return 8 << 20;
-  if (sums <= 4) return 4 << 20;
-  return sums <= 8 ? 1 << 20 : 256 << 10;
+  if (many <= 2) return 8 << 20;
+  if (many <= 4) return 4 << 20;
+  return many <= 8 ? 1 << 20 : 256 << 10;
 }
 
 }  // namespace
 
 std::uint64_t combining_receivers(const std::vector<DeviceContribution>& names, const CkCallback& callback) {
   std::uint64_t receivers = 0;
-  if (!brings_to_device(callback)) return 0;
+  if (names.size() < 2 || !brings_to_device(callback)) return 0;
   if (callback.type == CkCallback::bcastGroup) receivers = static_cast<std::uint64_t>(CmiNumPes());
   if (callback.type == CkCallback::bcastNodeGroup) receivers = static_cast<std::uint64_t>(CmiNumNodes());
   if (receivers > most_receivers) return 0;
   const auto lies_on_gpu = [](const DeviceContribution& name) { return name.on_gpu != 0; };
-  const bool are_near = names.size() > 1 && names[0].bytes <= most_bytes(names.size()) &&
+  const bool are_near = names[0].bytes <= most_bytes(std::max<std::uint64_t>(names.size(), receivers)) &&
                         std::all_of(names.begin(), names.end(), lies_on_gpu);
   return is_small(names[0]) || are_near ? receivers : 0;
 }
@@ -85,7 +85,6 @@ gpu::Room room_aside(Pe& pe, const Sum& sum) {
 
 void begin_aside(Pe& pe, Sum& sum) {
   const bool on_gpu = sum.room.kind == gpu::Kind::device;
-  sum.is_aside = true;
   sum.aside.sum = &sum;
   sum.aside.to = {sum.room.at, on_gpu ? kind_of(pe, sum.room.at, sum.name.bytes) : ucx::MemoryKind::host};
   sum.aside.done = [](machine::Transfer& transfer, const Status& status) {
@@ -100,26 +99,46 @@ void begin_aside(Pe& pe, Sum& sum) {
   };
 }
 
+// Elements of an array may be many on a PE, and members of a section are not those that the result goes to.
+bool is_of_group(Pe& pe, const Sum& sum) {
+  if (sum.name.by.in_section != 0) return false;
+  const GroupRecord* const record = pe.objects->find_group(sum.name.by.collection);
+  return record == nullptr || record->array == nullptr;
+}
+
 }  // namespace
 
 bool set_aside_early(Pe& pe, Sum& sum) {
-  if (sum.name.on_gpu == 0 || sum.name.bytes != bytes_to_set_aside(pe)) return false;
+  // Each holds memory until all have contributed, for which some may wait for messages that need memory too.
+  constexpr unsigned most_out = 2;
+  EarlyAsides& early = early_asides(pe);
+  if (sum.name.on_gpu == 0 || early.out == most_out || !is_of_group(pe, sum)) return false;
+  const auto expected = early.bytes.find(sum.name.by.collection);
+  if (expected == early.bytes.end() || expected->second != sum.name.bytes) return false;
   const gpu::Room like = room_aside(pe, sum);
   Result<gpu::Room> room = take_room(pe, like.where, like.kind, sum.name.bytes);
   if (!room) return false;
   sum.room = *room;
+  sum.is_early = true;
+  ++early.out;
   begin_aside(pe, sum);
   pe.begin_pending();
   pe.copy_when_reached(sum.stream, sum.aside.to, sum.place, sum.name.bytes, sum.aside);
   return true;
 }
 
+void dropped_early(Pe& pe, const Sum& sum) {
+  EarlyAsides& early = early_asides(pe);
+  --early.out;
+  if (!sum.is_shared) early.bytes.erase(sum.name.by.collection);
+}
+
 void share(Pe& pe, Sum& sum, std::uint64_t receivers) {
   if (std::exchange(sum.is_shared, true)) return;
-  sum.readers = receivers;
+  sum.readers = sum.receivers = receivers;
   when_ready(sum, [&pe, &sum] {
     if (sum.room.at != nullptr || sum.name.bytes == 0) return;  // it is not the program's
-    if (sum.name.on_gpu != 0) bytes_to_set_aside(pe) = sum.name.bytes;
+    if (sum.name.on_gpu != 0 && is_of_group(pe, sum)) early_asides(pe).bytes[sum.name.by.collection] = sum.name.bytes;
     sum.ready = false;
     sum.room = room_for(pe, sum, room_aside(pe, sum));
     begin_aside(pe, sum);
@@ -166,8 +185,10 @@ void has_read(Pe& pe, const DeviceContribution& name) {
 // Of items of the reduction, as of those that the entry has, it is a whole number.
 ReceivedSum::ReceivedSum(Pe& pe, const std::vector<DeviceContribution>& names, std::uint64_t receivers, ucx::Place to,
                          std::uint64_t bytes)
-    : pe_(pe), to_(to), bytes_(bytes) {
+    : pe_(pe), to_(to), bytes_(bytes), all_(received_sums(pe)) {
+  all_->push_back(this);
   const std::uint64_t item = bytes_of_item(names[0].type);
+  sums_ = names.size();
   sum_ = &make_sum_of(pe, names, 0, (bytes + item - 1) / item * item);
   in_place_ = sum_->name.bytes == bytes && bytes != 0 && !is_small(names[0]) && take_place(pe, *sum_, to);
   if (!in_place_) choose_place(pe, *sum_);
@@ -183,6 +204,19 @@ ReceivedSum::ReceivedSum(Pe& pe, const std::vector<DeviceContribution>& names, s
     }
   }
   if (!in_place_) brought(pe, *sum_);
+}
+
+ReceivedSum::~ReceivedSum() { std::erase(*all_, this); }
+
+std::string ReceivedSum::describe() const {
+  const std::size_t missing = sum_->left - (in_place_ && !received_ ? 1 : 0);
+  return "a reduction of device buffers, of " + std::to_string(bytes_) + " bytes, waits on PE " +
+         std::to_string(pe_.index) + ", which combines it itself, for " +
+         (missing != 0 ? std::to_string(missing) + " of " + std::to_string(sums_) +
+                             " sums, of which a stream may not have got there"
+          : !received_ ? std::string("the stream that its receiver has given")
+                       : std::string("its GPU")) +
+         "\n";
 }
 
 void ReceivedSum::finish(int entry, std::function<void()> received) {
@@ -209,6 +243,20 @@ void ReceivedSum::deliver() {
 void ReceivedSum::end() {
   drop(pe_, *sum_);
   std::exchange(received_, nullptr)();
+}
+
+std::string describe_shared(Pe& pe) {
+  std::string text;
+  for (const ReceivedSum* const one : *received_sums(pe)) text += one->describe();
+  for_each_sum(pe, [&](const Sum& sum) {
+    if (!sum.is_shared) return;
+    text += "a sum of a reduction of device buffers, of " + std::to_string(sum.name.bytes) + " bytes on PE " +
+            std::to_string(pe.index) + ", waits for " +
+            (sum.ready ? std::to_string(sum.readers) + " of " + std::to_string(sum.receivers) + " receivers to read it"
+                       : std::string("its stream")) +
+            "\n";
+  });
+  return text;
 }
 
 void register_shared_sums() {

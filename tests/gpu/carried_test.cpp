@@ -95,6 +95,42 @@ TEST_P(CarriedTest, SmallOnesAreTakenWhereItIsFasterAndMayTouchBothSides) {
   driver.destroy(program);
 }
 
+// Through one block they would come one after the other, where engines take some at the same time.
+TEST_P(CarriedTest, OfLargeOnesOneAtATimeIsTaken) {
+  Couriers couriers(driver, patient());
+  Copies copies(driver, couriers, CourierUse::on);
+  constexpr std::uint64_t kLarge = (64 << 10) + 4;
+  constexpr unsigned kMany = 4;
+  std::byte *here = make(Kind::device, kMany * kLarge), *there = make(Kind::device, kMany * kLarge);
+  const std::vector<std::byte> bytes = pattern(kMany * kLarge, 17);
+  // How many of these couriers take.
+  const auto carried = [&](std::uint64_t size) {
+    write(here, bytes);
+    const std::uint64_t before = copies.carried();
+    std::vector<Told> told(kMany);
+    for (unsigned i = 0; i < kMany; ++i) {
+      const std::uint64_t at = i * kLarge;
+      EXPECT_TRUE(
+          copies.begin({there + at, here + at, size, 0, 0, nullptr, Touch::peers, Touch::peers, true}, told[i]).ok());
+    }
+    while (copies.under_way() != 0) copies.progress();
+    for (unsigned i = 0; i < kMany; ++i) {
+      const std::vector<std::byte> got = read(there + i * kLarge, size);
+      EXPECT_TRUE(std::equal(got.begin(), got.end(), bytes.begin() + static_cast<std::ptrdiff_t>(i * kLarge)));
+    }
+    return copies.carried() - before;
+  };
+  for (const auto& [size, expected] : {std::pair(kLarge, 1U), {kLarge - 4, kMany}, {kLarge, 1U}}) {
+    std::uint64_t taken = 0;
+    for (int again = 0; taken < expected && again < 20; ++again) {  // it may have fallen asleep
+      wake(copies, 0);
+      taken = carried(size);
+      ASSERT_LE(taken, expected);
+    }
+    EXPECT_EQ(taken, expected) << size;
+  }
+}
+
 TEST_P(CarriedTest, AFewBytesGoFromAndToPageableMemory) {
   Couriers couriers(driver, patient());
   Copies copies(driver, couriers, CourierUse::on);
@@ -221,6 +257,22 @@ TEST_P(CarriedTest, TheEndWaitsForWhatIsUnderWay) {
   }
   EXPECT_EQ(told.count, 0u);
   EXPECT_EQ(read(there, 100), pattern(100, 6)) << "its memory may be freed from now on";
+}
+
+TEST_P(CarriedTest, TheEndWritesNothingToMemoryOfTheHost) {
+  Couriers couriers(driver, patient());
+  std::byte* here = make(Kind::device, 8);
+  write(here, pattern(8, 6));
+  std::vector<std::byte> host(8);
+  Told told;
+  for (int again = 0;; ++again) {
+    ASSERT_LT(again, 20);
+    Copies copies(driver, couriers, CourierUse::on);
+    wake(copies, 0);
+    if (copies.carry({host.data(), here, 8, -1, 0, nullptr, Touch::any, Touch::peers}, told)) break;
+  }
+  EXPECT_EQ(told.count, 0u);
+  EXPECT_EQ(host, std::vector<std::byte>(8)) << "it may have been freed";
 }
 
 // ---- whether there is one

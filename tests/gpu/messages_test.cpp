@@ -1,6 +1,7 @@
 // Messages from and into memory of GPUs, and one-sided access to it: the engine over fake GPUs and a wire. That the
 // fakes' memory faults when a processor touches it is half of the test.
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -501,6 +502,32 @@ TEST_P(MessagesTest, SmallOnesArriveByTheCourierToo) {
       }
     }
   }
+}
+
+// The driver waits for a copy from or to pageable memory.
+TEST_P(MessagesTest, AFewBytesThatAreGivenBackGoThroughPinnedMemory) {
+  const std::unique_ptr<ucx::DeviceMemory> memory = make_device_memory({.courier = CourierUse::on});
+  settings.warps = 2;
+  std::byte* device = make(Kind::device, 8);
+  std::vector<std::byte> host = pattern(8, 21), back(8);
+  const ucx::Place there{device, memory->kind_of(device)}, here{host.data()}, home{back.data()};
+  for (const auto& [to, from] : {std::pair(there, here), {home, there}}) {
+    settings.kernels = 0;
+    for (unsigned i = 0; i < 2; ++i) {  // the first one launches the kernel that the second one waits for
+      Told told;
+      ASSERT_TRUE(memory->copy(to, from, 8, told).ok());
+      while (told.count == 0) {
+        memory->progress();
+        ASSERT_TRUE(told.count != 0 || memory->is_busy()) << "it is lost";
+      }
+      EXPECT_EQ(told.outcome, ucx::Outcome::ok) << memory->failure();
+    }
+    settings.kernels = 1;
+    ASSERT_TRUE(driver.finish_all(0).ok());
+    std::this_thread::sleep_for(std::chrono::nanoseconds(2 * CourierSettings().rest_ns));
+  }
+  EXPECT_EQ(back, host);
+  EXPECT_EQ(settings.pageable, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, MessagesTest, ::testing::Values("cuda", "hip"),

@@ -12,6 +12,8 @@
 
 #include "gpu_reductions.decl.h"
 #include "machine/gpu/folds.h"
+#include "runtime/scheduler/pe.h"
+#include "runtime/zero_copy/device_sums.h"
 #include "tests/gpu/driver_function.h"
 #include "tests/gpu/fake/faults.h"
 #include "tests/zero-copy/device_memory.h"
@@ -170,6 +172,7 @@ class Member {
     mine_ = &make_contribution(giver, size, type);
     return to_give(*mine_);
   }
+  void put_kernel_behind() const { put_kernel(*mine_); }
   void take(double*& x, CkDeviceBufferPost* post) const {
     x = mine_->at<double>();
     post[0].cuda_stream = mine_->stream();
@@ -195,13 +198,16 @@ class Main : public CBase_Main {
   int contributors_ = 0;
 
   // Each of the calls that are made meanwhile tells one() when all is well.
-  void wait(int count) {
+  void wait_for(int count) {
     left_ += count;
     while (left_ != 0) {
       thread_ = CthSelf();
       CthSuspend();
       thread_ = nullptr;
     }
+  }
+  void wait(int count) {
+    wait_for(count);
     CkWaitQD();  // nothing comes twice
     DEMAND(left_ == 0);
   }
@@ -240,6 +246,12 @@ class Main : public CBase_Main {
       thisProxy.early();
     else if (wrong == "brought")
       thisProxy.brought();
+    else if (wrong == "expected")
+      thisProxy.expected();
+    else if (wrong == "border")
+      thisProxy.border();
+    else if (wrong == "waiting")
+      thisProxy.waiting();
     else
       (wrong == "many" ? CProxy_Cell(CProxy_Cell::ckNew(1)) : cells).wrong(wrong, file);
   }
@@ -419,6 +431,61 @@ class Main : public CBase_Main {
     CkPrintf("the first part was read first\n");
     CkExit();
   }
+  // Contributions that are set aside before they are shared, since the last one of that group was: their memory is
+  // given back before the others contribute. Two at most on a PE, and none of another collection.
+  void expected() {
+    constexpr int size = 20'003;
+    constexpr Type type = CkReduction::sum_double;
+    const CkCallback to(CkReductionTarget(Main, onDevice), mainProxy);
+    const auto demand_early = [this](int count) {
+      CkWaitQD();
+      DEMAND(-left_ == count);
+    };
+    for (int round = 0; round < 2; ++round) {
+      branches.giveRounded(size, false, false);
+      wait(2 * CkNumPes());
+    }
+    // No PE has what all its elements contribute: none is read.
+    contributors_ = cell_count;
+    for (int first : {0, 1}) {
+      for (int i = first; i < cell_count; i += 2) cells[i].give(size, type, to);
+      if (first == 0) demand_early(0);
+    }
+    wait(cell_count + 1);
+    contributors_ = CkNumPes();
+    const CProxy_Branch others = CProxy_Branch::ckNew();
+    constexpr int several = 4;
+    for (const auto& [group, early] : {std::pair(others, 0), {branches, 2}, {branches, 0}}) {
+      for (int i = 0; i < several; ++i) group[0].give(size, type, to);
+      demand_early(early);  // the last time they were not shared before
+      for (int pe = 1; pe < CkNumPes(); ++pe)
+        for (int i = 0; i < several; ++i) group[pe].give(size, type, to);
+      wait(several * (CkNumPes() + 1));
+    }
+    CkPrintf("those that were expected came early\n");
+    CkExit();
+  }
+  // Two sums for many receivers, each of which would read both: they are combined in slices. A fake driver only.
+  void border() {
+    CProxy_Cell two = CProxy_Cell::ckNew();
+    for (int pe : {0, 1}) two[10 * pe].insert(pe);  // both give memory of their GPUs
+    two.doneInserting();
+    CkWaitQD();
+    two.give(40'000, CkReduction::sum_double, CkCallback(CkReductionTarget(Branch, ofTwo), branches));
+    wait(2 + CkNumPes());
+    CkPrintf(
+        "%d kernels have combined them\n",
+        static_cast<int>(driver_function<periapt::fake_gpu::Settings*()>("periapt_fake_gpu_settings")()->launched));
+    CkExit();
+  }
+  // A stream does not get to what PE 1 contributes.
+  void waiting() {
+    branches.giveBehind(5000);
+    branches.describe();
+    wait_for(CkNumPes() + 1);  // PE 0's part is set aside, too
+    CkPrintf("all is told that waits\n");
+    CkExit();
+  }
   // From a checkpoint that was taken while a reduction was under way; in the run that has taken it, that is all.
   void resume() {
     if (began_here) return CkExit();
@@ -569,6 +636,34 @@ class Branch : public CBase_Branch {
     check_rounded(*in_, x, n, size_, CkNumPes());
     in_->write(std::vector<double>(static_cast<std::size_t>(n), -1));
     in_->finish();
+    mainProxy.one();
+  }
+  void ofTwo(int& n, double*& x, CkDeviceBufferPost* post) {
+    in_ = &make(Kind::device, static_cast<std::size_t>(n) * sizeof(double));
+    x = in_->at<double>();
+    post[0].cuda_stream = in_->stream();
+  }
+  void ofTwo(int n, double* x) {
+    DEMAND(holds(in_->read(x, static_cast<std::size_t>(n)).data(), n, CkReduction::sum_double, 2));
+    mainProxy.one();
+  }
+  void giveBehind(int size) {
+    const CkDeviceBuffer mine = member_.give(0, size, CkReduction::sum_double);
+    if (thisIndex == 1) member_.put_kernel_behind();
+    contribute(bytes_of(size, CkReduction::sum_double), mine, CkReduction::sum_double,
+               CkCallback(CkReductionTarget(Branch, all), thisProxy));
+  }
+  // What the watchdog would say here, which it does not while streams may still get somewhere.
+  void describe() {
+    const auto is_told = [](const char* sentence) {
+      return periapt::zero_copy::describe_gathers(*periapt::Pe::current()).find(sentence) != std::string::npos;
+    };
+    const char* const sums[] = {", of 40000 bytes on PE 0, waits for 2 of 2 receivers to read it\n",
+                                ", of 40000 bytes on PE 1, waits for its stream\n"};
+    const char* const received[] = {
+        ", of 40000 bytes, waits on PE 0, which combines it itself, for 1 of 2 sums, of which a stream may not have",
+        ", of 40000 bytes, waits on PE 1, which combines it itself, for 1 of 2 sums, of which a stream may not have"};
+    while (!is_told(sums[thisIndex]) || !is_told(received[thisIndex])) CthYield();
     mainProxy.one();
   }
   // Where it was contributed from, and written over when it is there.
