@@ -190,7 +190,7 @@ std::string describe_gathers(Pe& pe) {
       text += what + "for " + std::to_string(one->receivers) + " of " + std::to_string(one->all_receivers) +
               " receivers to fetch them; one that was destroyed meanwhile never does\n";
   }
-  return text + describe_scatters(pe);
+  return text + describe_scatters(pe) + describe_shared(pe);
 }
 
 bool precedes(const DeviceContribution& a, const DeviceContribution& b) {

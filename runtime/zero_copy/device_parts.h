@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -50,6 +51,9 @@ void brought(Pe& pe, Sum& sum);
 // Copies the bytes of a sum of that name, between memory of this process.
 void copy(Pe& pe, ucx::Place to, ucx::Place from, const DeviceContribution& name, machine::Transfer& transfer);
 [[noreturn]] void failed(const Sum& sum, const Status& status);
+
+// All of a PE's.
+void for_each_sum(Pe& pe, const std::function<void(const Sum&)>& visit);
 
 // What the PE of a sum answers to one that wants it.
 struct There {

@@ -132,6 +132,7 @@ struct DeviceSums {
   std::map<std::pair<gpu::Driver*, int>, std::unique_ptr<gpu::Folder>> folders;  // null: the GPU has no kernel
   std::vector<Gathering*> gatherings;
   std::shared_ptr<Scatters> scatters;
+  const std::shared_ptr<std::vector<ReceivedSum*>> received = std::make_shared<std::vector<ReceivedSum*>>();
   EarlyAsides early_asides;
 };
 
@@ -146,6 +147,12 @@ DeviceSums& sums_of(Pe& pe) {
 
 std::vector<Gathering*>& gatherings_of(Pe& pe) { return sums_of(pe).gatherings; }
 std::shared_ptr<Scatters>& scatters_of(Pe& pe) { return sums_of(pe).scatters; }
+
+const std::shared_ptr<std::vector<ReceivedSum*>>& received_sums(Pe& pe) { return sums_of(pe).received; }
+
+void for_each_sum(Pe& pe, const std::function<void(const Sum&)>& visit) {
+  for (const auto& [number, sum] : sums_of(pe).all) visit(*sum);
+}
 
 EarlyAsides& early_asides(Pe& pe) { return sums_of(pe).early_asides; }
 

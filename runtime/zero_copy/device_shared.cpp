@@ -135,7 +135,7 @@ void dropped_early(Pe& pe, const Sum& sum) {
 
 void share(Pe& pe, Sum& sum, std::uint64_t receivers) {
   if (std::exchange(sum.is_shared, true)) return;
-  sum.readers = receivers;
+  sum.readers = sum.receivers = receivers;
   when_ready(sum, [&pe, &sum] {
     if (sum.room.at != nullptr || sum.name.bytes == 0) return;  // it is not the program's
     if (sum.name.on_gpu != 0 && is_of_group(pe, sum)) early_asides(pe).bytes[sum.name.by.collection] = sum.name.bytes;
@@ -185,8 +185,10 @@ void has_read(Pe& pe, const DeviceContribution& name) {
 // Of items of the reduction, as of those that the entry has, it is a whole number.
 ReceivedSum::ReceivedSum(Pe& pe, const std::vector<DeviceContribution>& names, std::uint64_t receivers, ucx::Place to,
                          std::uint64_t bytes)
-    : pe_(pe), to_(to), bytes_(bytes) {
+    : pe_(pe), to_(to), bytes_(bytes), all_(received_sums(pe)) {
+  all_->push_back(this);
   const std::uint64_t item = bytes_of_item(names[0].type);
+  sums_ = names.size();
   sum_ = &make_sum_of(pe, names, 0, (bytes + item - 1) / item * item);
   in_place_ = sum_->name.bytes == bytes && bytes != 0 && !is_small(names[0]) && take_place(pe, *sum_, to);
   if (!in_place_) choose_place(pe, *sum_);
@@ -202,6 +204,19 @@ ReceivedSum::ReceivedSum(Pe& pe, const std::vector<DeviceContribution>& names, s
     }
   }
   if (!in_place_) brought(pe, *sum_);
+}
+
+ReceivedSum::~ReceivedSum() { std::erase(*all_, this); }
+
+std::string ReceivedSum::describe() const {
+  const std::size_t missing = sum_->left - (in_place_ && !received_ ? 1 : 0);
+  return "a reduction of device buffers, of " + std::to_string(bytes_) + " bytes, waits on PE " +
+         std::to_string(pe_.index) + ", which combines it itself, for " +
+         (missing != 0 ? std::to_string(missing) + " of " + std::to_string(sums_) +
+                             " sums, of which a stream may not have got there"
+          : !received_ ? std::string("the stream that its receiver has given")
+                       : std::string("its GPU")) +
+         "\n";
 }
 
 void ReceivedSum::finish(int entry, std::function<void()> received) {
@@ -226,8 +241,23 @@ void ReceivedSum::deliver() {
 }
 
 void ReceivedSum::end() {
+  std::erase(*all_, this);
   drop(pe_, *sum_);
   std::exchange(received_, nullptr)();
+}
+
+std::string describe_shared(Pe& pe) {
+  std::string text;
+  for (const ReceivedSum* const one : *received_sums(pe)) text += one->describe();
+  for_each_sum(pe, [&](const Sum& sum) {
+    if (!sum.is_shared) return;
+    text += "a sum of a reduction of device buffers, of " + std::to_string(sum.name.bytes) + " bytes on PE " +
+            std::to_string(pe.index) + ", waits for " +
+            (sum.ready ? std::to_string(sum.readers) + " of " + std::to_string(sum.receivers) + " receivers to read it"
+                       : std::string("its stream")) +
+            "\n";
+  });
+  return text;
 }
 
 void register_shared_sums() {

@@ -35,7 +35,8 @@ struct Sum {
   bool ready = false;
   std::vector<std::function<void()>> waiting_readers;
   std::uint64_t readers = 1;
-  bool is_shared = false;                   // by the receivers of a result, which combine it themselves
+  bool is_shared = false;                   // by the receivers of a result, which combine it themselves:
+  std::uint64_t receivers = 0;              // so many
   CkNcpyBuffer lent{};                      // to those that gather it, or slices of it, or share it
   std::unique_ptr<GatheredPart> lent_part;  // the same, as those that share it get to know it
   struct Aside : machine::Transfer {
@@ -109,8 +110,11 @@ class ReceivedSum {
   ReceivedSum(Pe& pe, const std::vector<DeviceContribution>& names, std::uint64_t receivers, ucx::Place to,
               std::uint64_t bytes);
   ReceivedSum(const ReceivedSum&) = delete;
+  ~ReceivedSum();
   // Writes it, and calls that when it is there. `entry`: for messages.
   void finish(int entry, std::function<void()> received);
+  // What it waits for.
+  std::string describe() const;
 
  private:
   void deliver();
@@ -119,6 +123,8 @@ class ReceivedSum {
   Pe& pe_;
   const ucx::Place to_;
   const std::uint64_t bytes_;
+  const std::shared_ptr<std::vector<ReceivedSum*>> all_;
+  std::size_t sums_ = 0;
   Sum* sum_ = nullptr;
   bool in_place_ = false;  // it is combined where it goes
   int entry_ = -1;
@@ -146,8 +152,11 @@ struct Gathering;
 std::vector<Gathering*>& gatherings_of(Pe& pe);
 struct Scatters;
 std::shared_ptr<Scatters>& scatters_of(Pe& pe);
+// Messages may hold them until the PE has gone.
+const std::shared_ptr<std::vector<ReceivedSum*>>& received_sums(Pe& pe);
 // What they wait for, in words, for the watchdog.
 std::string describe_gathers(Pe& pe);
 std::string describe_scatters(Pe& pe);
+std::string describe_shared(Pe& pe);
 
 }  // namespace periapt::zero_copy

@@ -12,6 +12,8 @@
 
 #include "gpu_reductions.decl.h"
 #include "machine/gpu/folds.h"
+#include "runtime/scheduler/pe.h"
+#include "runtime/zero_copy/device_sums.h"
 #include "tests/gpu/driver_function.h"
 #include "tests/gpu/fake/faults.h"
 #include "tests/zero-copy/device_memory.h"
@@ -161,6 +163,11 @@ void put_kernel(const Memory& memory) {
   must(driver()->launch({memory.stream(), gpu}, must(periapt::gpu::Folder::kernel(*driver(), gpu)), 1, 1, arguments));
 }
 
+// Does it stand in what the watchdog would say here?
+bool is_described(const char* sentence) {
+  return periapt::zero_copy::describe_gathers(*periapt::Pe::current()).find(sentence) != std::string::npos;
+}
+
 // Where a member gives from, and gets the result.
 class Member {
   Memory* mine_ = nullptr;
@@ -170,6 +177,7 @@ class Member {
     mine_ = &make_contribution(giver, size, type);
     return to_give(*mine_);
   }
+  void put_kernel_behind() const { put_kernel(*mine_); }
   void take(double*& x, CkDeviceBufferPost* post) const {
     x = mine_->at<double>();
     post[0].cuda_stream = mine_->stream();
@@ -195,13 +203,16 @@ class Main : public CBase_Main {
   int contributors_ = 0;
 
   // Each of the calls that are made meanwhile tells one() when all is well.
-  void wait(int count) {
+  void wait_for(int count) {
     left_ += count;
     while (left_ != 0) {
       thread_ = CthSelf();
       CthSuspend();
       thread_ = nullptr;
     }
+  }
+  void wait(int count) {
+    wait_for(count);
     CkWaitQD();  // nothing comes twice
     DEMAND(left_ == 0);
   }
@@ -244,6 +255,8 @@ class Main : public CBase_Main {
       thisProxy.expected();
     else if (wrong == "border")
       thisProxy.border();
+    else if (wrong == "waiting")
+      thisProxy.waiting();
     else
       (wrong == "many" ? CProxy_Cell(CProxy_Cell::ckNew(1)) : cells).wrong(wrong, file);
   }
@@ -470,6 +483,14 @@ class Main : public CBase_Main {
         static_cast<int>(driver_function<periapt::fake_gpu::Settings*()>("periapt_fake_gpu_settings")()->launched));
     CkExit();
   }
+  // A stream does not get to what PE 1 contributes.
+  void waiting() {
+    branches.giveBehind(5000);
+    branches.describe();
+    wait_for(CkNumPes() + 1);  // PE 0's part is set aside, too
+    CkPrintf("all is told that waits\n");
+    CkExit();
+  }
   // From a checkpoint that was taken while a reduction was under way; in the run that has taken it, that is all.
   void resume() {
     if (began_here) return CkExit();
@@ -631,12 +652,29 @@ class Branch : public CBase_Branch {
     DEMAND(holds(in_->read(x, static_cast<std::size_t>(n)).data(), n, CkReduction::sum_double, 2));
     mainProxy.one();
   }
+  void giveBehind(int size) {
+    const CkDeviceBuffer mine = member_.give(0, size, CkReduction::sum_double);
+    if (thisIndex == 1) member_.put_kernel_behind();
+    contribute(bytes_of(size, CkReduction::sum_double), mine, CkReduction::sum_double,
+               CkCallback(CkReductionTarget(Branch, all), thisProxy));
+  }
+  // What the watchdog would say here, which it does not while streams may still get somewhere.
+  void describe() {
+    const char* const sums[] = {", of 40000 bytes on PE 0, waits for 2 of 2 receivers to read it\n",
+                                ", of 40000 bytes on PE 1, waits for its stream\n"};
+    const char* const received[] = {
+        ", of 40000 bytes, waits on PE 0, which combines it itself, for 1 of 2 sums, of which a stream may not have",
+        ", of 40000 bytes, waits on PE 1, which combines it itself, for 1 of 2 sums, of which a stream may not have"};
+    while (!is_described(sums[thisIndex]) || !is_described(received[thisIndex])) CthYield();
+    mainProxy.one();
+  }
   // Where it was contributed from, and written over when it is there.
   void rounded(int&, double*& x, CkDeviceBufferPost* post) {
     x = in_->at<double>();
     post[0].cuda_stream = in_->stream();
   }
   void rounded(int n, double* x) {
+    DEMAND(!is_described("which combines it itself"));
     check_rounded(*in_, x, n, size_, CkNumPes());
     in_->write(std::vector<double>(static_cast<std::size_t>(n), -1));
     mainProxy.one();
