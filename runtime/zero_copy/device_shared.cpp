@@ -241,6 +241,7 @@ void ReceivedSum::deliver() {
 }
 
 void ReceivedSum::end() {
+  std::erase(*all_, this);
   drop(pe_, *sum_);
   std::exchange(received_, nullptr)();
 }

@@ -163,6 +163,11 @@ void put_kernel(const Memory& memory) {
   must(driver()->launch({memory.stream(), gpu}, must(periapt::gpu::Folder::kernel(*driver(), gpu)), 1, 1, arguments));
 }
 
+// Does it stand in what the watchdog would say here?
+bool is_described(const char* sentence) {
+  return periapt::zero_copy::describe_gathers(*periapt::Pe::current()).find(sentence) != std::string::npos;
+}
+
 // Where a member gives from, and gets the result.
 class Member {
   Memory* mine_ = nullptr;
@@ -655,15 +660,12 @@ class Branch : public CBase_Branch {
   }
   // What the watchdog would say here, which it does not while streams may still get somewhere.
   void describe() {
-    const auto is_told = [](const char* sentence) {
-      return periapt::zero_copy::describe_gathers(*periapt::Pe::current()).find(sentence) != std::string::npos;
-    };
     const char* const sums[] = {", of 40000 bytes on PE 0, waits for 2 of 2 receivers to read it\n",
                                 ", of 40000 bytes on PE 1, waits for its stream\n"};
     const char* const received[] = {
         ", of 40000 bytes, waits on PE 0, which combines it itself, for 1 of 2 sums, of which a stream may not have",
         ", of 40000 bytes, waits on PE 1, which combines it itself, for 1 of 2 sums, of which a stream may not have"};
-    while (!is_told(sums[thisIndex]) || !is_told(received[thisIndex])) CthYield();
+    while (!is_described(sums[thisIndex]) || !is_described(received[thisIndex])) CthYield();
     mainProxy.one();
   }
   // Where it was contributed from, and written over when it is there.
@@ -672,6 +674,7 @@ class Branch : public CBase_Branch {
     post[0].cuda_stream = in_->stream();
   }
   void rounded(int n, double* x) {
+    DEMAND(!is_described("which combines it itself"));
     check_rounded(*in_, x, n, size_, CkNumPes());
     in_->write(std::vector<double>(static_cast<std::size_t>(n), -1));
     mainProxy.one();
