@@ -80,7 +80,8 @@ void PeObjects::enter(Delivery& call) {
   const EntryInfo& entry = entry_info(call.entry);
   if (call.message && (!entry.runtime_frees() || (call.message->flags & envelope_packed))) [[unlikely]] {
     // The function owns what it gets, or unpack() changes it: what others hold too is copied first.
-    call.message = unshared(std::move(call.message));
+    if (call.message.shared()) [[unlikely]]
+      call.message = unshared(std::move(call.message));
     unpack(call.message);
     call.arguments = call.message.payload();
     if (!entry.runtime_frees()) static_cast<void>(call.message.release());

@@ -110,10 +110,7 @@ Held* Held::pup(PUP::er& p, Blocks& blocks, Held* held, const ArgumentsType& typ
 
 void Held::pack(PUP::er& p, const ArgumentsType& type) {
   if (type.is_message) {
-    void* payload = payload_of(envelope());
-    CkPupMessage(p, &payload);
-    owner_ = reinterpret_cast<std::uintptr_t>(envelope_of(payload)) | (owner_ & made_bit);
-    far().arguments = payload;
+    pack_message(p, type);
   } else if (type.ncpy_arrays != 0) {
     Message whole = with_arrays(arguments());
     std::uint64_t bytes = whole->size;
@@ -124,6 +121,23 @@ void Held::pack(PUP::er& p, const ArgumentsType& type) {
     p | bytes;
     p(static_cast<char*>(arguments()), bytes);
   }
+}
+
+// The pack() of a class frees one of the references, and unpack() may make another message, which the program gets for
+// the first.
+void Held::pack_message(PUP::er& p, const ArgumentsType& type) {
+  Envelope* const before = envelope();
+  const bool program_has_it = is_made() && !type.is_lent && is_shared(before);
+  void* payload = payload_of(before);
+  CkPupMessage(p, &payload);
+  Envelope* const after = envelope_of(payload);
+  owner_ = reinterpret_cast<std::uintptr_t>(after) | (owner_ & made_bit);
+  far().arguments = payload;
+  if (!program_has_it || after == before) return;
+  const Message of_program(before);
+  share_with_program();
+  type.destroy(made());
+  type.make(made(), payload, length());
 }
 
 Held* Held::unpacked(PUP::er& p, Blocks& blocks, const ArgumentsType& type) {

@@ -86,6 +86,7 @@ class Held {
   static void destroy_with_message(Blocks& blocks, Held* held);
   static Held* unpacked(PUP::er& p, Blocks& blocks, const ArgumentsType& type);
   void pack(PUP::er& p, const ArgumentsType& type);
+  void pack_message(PUP::er& p, const ArgumentsType& type);
   void share_with_program();
   void unmake(Blocks& blocks) {
     made_.type->destroy(made_.at);
