@@ -4,9 +4,9 @@
 // measured is how much they do, and not how long a core is theirs:
 //
 //   LD_PRELOAD=libyielding_ibverbs.so ib_send_lat -d rxe0
-#include <dlfcn.h>
-#include <infiniband/verbs.h>
 #include <sched.h>
+
+#include "bench/net/intercepted_ibverbs.h"
 
 namespace {
 
@@ -24,10 +24,8 @@ int poll_and_yield(ibv_cq* queue, int room, ibv_wc* into) {
 
 }  // namespace
 
-#undef ibv_open_device
 extern "C" ibv_context* ibv_open_device(ibv_device* device) {
-  static const auto open = reinterpret_cast<ibv_context* (*)(ibv_device*)>(::dlsym(RTLD_NEXT, "ibv_open_device"));
-  ibv_context* const context = open == nullptr ? nullptr : open(device);
+  ibv_context* const context = periapt::bench::open_by_next(device);
   if (context == nullptr) return nullptr;
   poll = context->ops.poll_cq;
   context->ops.poll_cq = poll_and_yield;

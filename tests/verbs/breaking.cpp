@@ -6,12 +6,12 @@
 // With PERIAPT_BREAK_WHILE=FILE all of them do while there is a file of that name, as when a cable is pulled.
 //
 // What is not defined here is found in libibverbs itself, which this library needs.
-#include <dlfcn.h>
-#include <infiniband/verbs.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
+
+#include "bench/net/intercepted_ibverbs.h"
 
 namespace {
 
@@ -44,10 +44,8 @@ int post(ibv_qp* pair, ibv_send_wr* request, ibv_send_wr** bad) {
 
 }  // namespace
 
-#undef ibv_open_device
 extern "C" ibv_context* ibv_open_device(ibv_device* device) {
-  static const auto open = reinterpret_cast<ibv_context* (*)(ibv_device*)>(::dlsym(RTLD_NEXT, "ibv_open_device"));
-  ibv_context* const context = open == nullptr ? nullptr : open(device);
+  ibv_context* const context = periapt::bench::open_by_next(device);
   if (context == nullptr) return nullptr;
   post_send = context->ops.post_send;
   context->ops.post_send = post;

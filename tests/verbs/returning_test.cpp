@@ -100,6 +100,21 @@ class VerbsReturning : public RailsTest {
     test::Standstill standstill([this] { return said(); });
     while (faults().pairs_made == made) standstill.look(nodes[0].worker->progress() > 0);
   }
+  /// Of links with messages: device 0 goes, and its return begins when all has gone around.
+  void pull_and_begin_return() {
+    pull(0);
+    send_some(10);
+    all_come();
+    until_around(2);
+    begin_return(0);
+  }
+  /// Both sides by turns, one more often than the other, with messages in between.
+  void go_on_for(int steps, int pace) {
+    for (int i = 0; i < steps; ++i) {
+      nodes[static_cast<std::size_t>(i * pace / 3 % 2)].worker->progress();
+      if (i % 3 == 0) send_some(1);
+    }
+  }
   /// So long that ports are looked at again, more than once.
   template <class Each>
   void for_a_while(Each&& each) {
@@ -401,17 +416,10 @@ TEST_F(VerbsReturning, AReturnThatBreaksAtAnyStepLosesNothing) {
       faults().devices = devices;
       start();
       send_some(10);
-      pull(0);
-      send_some(10);
-      all_come();
-      until_around(2);
-      begin_return(0);
+      pull_and_begin_return();
       std::vector<std::unique_ptr<Large>> all;
       for (const std::size_t from : {0u, 1u}) all.push_back(begin_large(2'000'000, from, from));
-      for (int i = 0; i < steps; ++i) {
-        nodes[static_cast<std::size_t>(i * 7 / 3 % 2)].worker->progress();
-        if (i % 3 == 0) send_some(1);
-      }
+      go_on_for(steps, 7);
       pull(0);
       send_some(10);
       for (int i = 0; i < 20; ++i) progress();
@@ -443,15 +451,8 @@ TEST_F(VerbsReturning, ASoftwarePortThatGoesDownAtAnyStepOfAReturnLosesNothing) 
         connect();
         send_some(10);
         all_come();
-        pull(0);
-        send_some(10);
-        all_come();
-        until_around(2);
-        begin_return(0);
-        for (int i = 0; i < steps; ++i) {
-          nodes[static_cast<std::size_t>(i * 7 / 3 % 2)].worker->progress();
-          if (i % 3 == 0) send_some(1);
-        }
+        pull_and_begin_return();
+        go_on_for(steps, 7);
         pull(device);
         nodes[static_cast<std::size_t>(device)].worker->progress();  // before anything else moves
         if (stays_down) {
@@ -481,11 +482,7 @@ TEST_F(VerbsReturning, AProbeThatSeemsLostLeavesNoPutOrGetBehind) {
       options["+rendezvous"] = way;
       start();
       send_some(10);
-      pull(0);
-      send_some(10);
-      all_come();
-      until_around(2);
-      begin_return(0);
+      pull_and_begin_return();
       std::vector<std::unique_ptr<Large>> all;
       for (const std::size_t from : {0u, 1u}) all.push_back(begin_large(4'000'000, from, from));
       for (int i = 0; i < steps; ++i) nodes[static_cast<std::size_t>(i * 7 / 3 % 2)].worker->progress();
@@ -507,11 +504,7 @@ TEST_F(VerbsReturning, NoStepOfItIsSleptThrough) {
     faults().devices = devices;
     start();
     send_some(10);
-    pull(0);
-    send_some(10);
-    all_come();
-    until_around(2);
-    begin_return(0);
+    pull_and_begin_return();
     auto large = begin_large(2'000'000, 1);
     for (;;) {
       progress();
@@ -589,15 +582,8 @@ TEST_F(VerbsReturning, ADeviceThatGoesInTheMiddleOfItStaysAround) {
     SCOPED_TRACE(testing::Message() << steps << " steps");
     start();
     send_some(10);
-    pull(0);
-    send_some(10);
-    all_come();
-    until_around(2);
-    begin_return(0);
-    for (int i = 0; i < steps; ++i) {
-      nodes[static_cast<std::size_t>(i * 5 / 3 % 2)].worker->progress();
-      if (i % 3 == 0) send_some(1);
-    }
+    pull_and_begin_return();
+    go_on_for(steps, 5);
     lose(0);
     send_some(10);
     all_come();
@@ -615,11 +601,7 @@ TEST_F(VerbsReturning, APeerThatGoesInTheMiddleOfItIsALoss) {
       SCOPED_TRACE(testing::Message() << victim << " after " << steps << " steps");
       start();
       send_some(10);
-      pull(0);
-      send_some(10);
-      all_come();
-      until_around(2);
-      begin_return(0);
+      pull_and_begin_return();
       auto large = begin_large(1'000'000, 1, 1 - victim);
       for (int i = 0; i < steps; ++i) {
         nodes[static_cast<std::size_t>(i * 5 / 3 % 2)].worker->progress();
