@@ -89,11 +89,14 @@ inline double mean(const std::vector<double>& values) {
 }
 inline double most(const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); }
 
-/// Times of equal pieces of work, a few together where they are short. Their median does not show that the machine did
-/// something else now and then.
+/// Times of equal pieces of work, as many together as a look at the clock is nothing beside: alone where they are long,
+/// as those of perftest. Their median does not show that the machine did something else now and then.
 class Laps {
  public:
-  explicit Laps(std::size_t size) : together_(size <= 8192 ? 50 : size <= (64 << 10) ? 5 : 1), begin_(now_ns()) {}
+  static constexpr double kLapNs = 10'000;
+  /// `piece_ns`: what a piece takes about, by the warm-up; 0: not known yet.
+  explicit Laps(double piece_ns = 0)
+      : together_(piece_ns > 0 ? static_cast<int>(std::clamp(kLapNs / piece_ns, 1.0, 50.0)) : 50), begin_(now_ns()) {}
   void piece() {
     if (++pieces_ < together_) return;
     const std::uint64_t now = now_ns();
@@ -197,7 +200,7 @@ double latency(S& side, const Plan& plan, std::size_t size, bool rewritten) {
   });
   fill(side.outgoing(0, size), size, 1);
   side.meet();
-  Laps laps(size);
+  Laps laps;
   auto send = [&](int i) {
     if (rewritten) {
       std::byte* bytes = side.outgoing(0, size);
@@ -207,7 +210,7 @@ double latency(S& side, const Plan& plan, std::size_t size, bool rewritten) {
     way.send();
   };
   for (int i = 0; i < n + warm; ++i) {
-    if (i == warm) laps = Laps(size);
+    if (i == warm) laps = Laps(laps.median_ns());
     if (first) send(i);
     way.receive();
     if (!first) send(i);
@@ -310,9 +313,9 @@ double put(S& side, const Plan& plan, std::size_t size, bool rewritten) {
   *last = std::byte{0};
   fill(side.outgoing(0, size), size, 1);
   side.meet();
-  Laps laps(size);
+  Laps laps;
   for (int i = 0; i < n + warm; ++i) {
-    if (i == warm) laps = Laps(size);
+    if (i == warm) laps = Laps(laps.median_ns());
     const std::byte mark{static_cast<unsigned char>(i % 100 + 1)};
     auto give = [&] {
       std::byte* bytes = side.outgoing(0, size);

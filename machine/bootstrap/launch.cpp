@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/child_processes.h"
 #include "base/clock.h"
 #include "base/fatal.h"
 #include "base/leaving.h"
@@ -240,7 +241,8 @@ int launch_processes(const HostLayout& layout, const RunWatch& watch) {
   sigset_t signals, former;
   ::sigemptyset(&signals);
   for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&signals, signal);
-  // Blocked from before the first child on, so that none of its ends is missed.
+  // Kept, and blocked from before the first child on, so that none of its ends is missed.
+  keep_ended_children();
   ::sigprocmask(SIG_BLOCK, &signals, &former);
   KeptMemory::open();
   parent_pid = ::getpid();

@@ -15,7 +15,7 @@ import launchers
 PROGRAM = sys.argv.pop(1) + "/world_prog"
 CHARMRUN = os.path.join(os.environ["PERIAPT_BIN"], "charmrun")
 
-# host NAME: what it does. "noisy" prints as a log-in shell may, "slow" never answers, "refuses" is ssh without a key.
+# host NAME: what it does. "noisy" prints as a log-in shell may, "deaf" hears of no child, "slow" never answers, "refuses" is ssh without a key.
 SHELL = """#!/bin/sh
 host=$1; shift
 case $host in
@@ -23,6 +23,7 @@ case $host in
   unknown) echo "ssh: Could not resolve hostname $host: Name or service not known" >&2; exit 255;;
   slow) exec sleep 1000;;
   garbage) while :; do echo nonsense; done;;
+  deaf) exec sh -c "$(echo "$*" | sed 's/exec /exec env --ignore-signal=CHLD /')";;
   empty) exec sh -c 'exec /no/such/charmrun ++agent';;
   noisy) echo "Welcome to $host"; echo "mail" >&2;;
 esac
@@ -101,6 +102,18 @@ class Charmrun(unittest.TestCase):
             file.write("host localhost\n")
         run = launchers.run(CHARMRUN, "++quiet", "++nodelist", self.path("hosts"), "++n", 3, PROGRAM)
         self.good(run, [0, 0, 0])
+
+    def test_children_count_where_the_starter_ignored_them(self):
+        self.good(self.run_on(["deaf", "a"], PROGRAM), [0, 1])
+        deaf = ["env", "--ignore-signal=CHLD"]
+        storm = os.path.join(os.path.dirname(CHARMRUN), "..", "tests", "runtime", "storm")
+        run = launchers.run(*deaf, storm, "6", "10", "3", "+p2", "++ppn", "1")
+        self.assertEqual(run.code, 0, run)
+        with open(self.path("bad.cpp"), "w", encoding="ascii") as file:
+            file.write("int f() { return x; }\n")
+        charmc = os.path.join(os.path.dirname(CHARMRUN), "charmc")
+        run = launchers.run(*deaf, charmc, "-c", self.path("bad.cpp"), "-o", self.path("bad.o"))
+        self.assertEqual(run.code, 1, run)  # the compiler's status
 
     def test_input_goes_to_process_0_and_output_comes_back(self):
         text = "".join(f"line {i} of the input\n" for i in range(200_000))

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/child_processes.h"
 #include "tools/charmc/files.h"
 #include "tools/charmc/process.h"
 #include "tools/charmc/steps.h"
@@ -127,6 +128,7 @@ int run(Job& job) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  periapt::keep_ended_children();
   // An interrupt ends the compiler, and with it charmc, which cleans up behind itself first.
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, [](int) {});
   try {

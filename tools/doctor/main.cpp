@@ -6,11 +6,13 @@
 #include <cstring>
 #include <vector>
 
+#include "base/child_processes.h"
 #include "machine/layer/net_options.h"
 #include "tools/doctor/finding.h"
 
 int main(int argc, char** argv) {
   using namespace periapt::doctor;
+  periapt::keep_ended_children();
   // The options of a run about the network count here as they do there.
   auto options = periapt::machine::take_net_options(argc, argv);
   auto settings = options ? periapt::machine::settings_of(*options) : options.status();
