@@ -224,6 +224,7 @@ void VerbsTransport::close(ucx::Link& which) {
   deferred_.forget_loss(link);
   // The peer has to know what has been taken, and nothing will say it later.
   if (link.datagrams != nullptr && link.datagrams->owes) static_cast<void>(post_datagram(link, {}, {}));
+  if (link.alive()) static_cast<void>(post_batch(link));
   link.state = VerbsLink::State::closed;
   end_all(link, Outcome::cancelled);
   std::erase(attended_, &link);

@@ -48,6 +48,9 @@ void VerbsTransport::take_unended(VerbsLink& link) {
   std::deque<Unended> unended = link.messages->take_unended();
   std::move(link.unended.begin(), link.unended.end(), std::back_inserter(unended));
   link.unended = std::move(unended);
+  if (link.batch == kNoSlot) return;
+  link.unended.push_back({std::exchange(link.batch, kNoSlot), link.batch_bytes, {}});
+  ++link.sent;
 }
 
 void VerbsTransport::end_mending(VerbsLink& link) {
@@ -60,6 +63,7 @@ void VerbsTransport::give_slot_of(const Unended& message) {
 
 void VerbsTransport::forget_mending(VerbsLink& link) {
   for (const Unended& message : std::exchange(link.unended, {})) give_slot_of(message);
+  if (link.batch != kNoSlot) adapter_.give_slot(std::exchange(link.batch, kNoSlot));
   link.called.reset();
   if (std::exchange(link.detour, VerbsLink::Detour::none) == VerbsLink::Detour::on) --detours_;
   // What it has said there may still be under way: then the carrier goes on as one that has carried others.

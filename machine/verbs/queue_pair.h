@@ -23,6 +23,9 @@ inline constexpr std::uint32_t kReserved = 8;  ///< of those, for answers
 /// At most so many sends without a completion of their own, one behind the other.
 inline constexpr std::uint32_t kSilentMax = 16;
 
+/// With so many sends under way the device is behind: not only their completions are outstanding.
+inline constexpr std::uint32_t kBehind = 2 * kSilentMax;
+
 inline constexpr std::uint32_t kNoSlot = ~0u;
 
 class VerbsLink;
@@ -83,6 +86,7 @@ class QueuePair {
   /// The device tells the end of that send. Returns how many have ended by it; the slots are free again.
   std::uint32_t ended(std::uint32_t number);
   bool idle() const { return under_way() == 0; }
+  bool is_behind() const { return under_way() >= kBehind; }
   /// Are the last ones on their way without a completion of their own?
   bool silent() const { return silent_ > 0; }
 

@@ -121,7 +121,7 @@ PERIAPT_NOINLINE Accepted VerbsTransport::not_posted(VerbsLink& link, int error)
 // A queue pair that is open has no datagrams nor a detour beside it.
 Accepted VerbsTransport::send_inline(Link& to, Header header, Bytes payload) {
   VerbsLink& link = of(to);
-  if (PERIAPT_UNLIKELY(!link.alive() || !can_send(link, kReserved) ||
+  if (PERIAPT_UNLIKELY(!link.alive() || !can_send(link, kReserved) || is_batching(link) ||
                        !link.messages->fits(sizeof(Prefix) + header.size() + payload.size())))
     return send_message(link, Prefix::Kind::message, header, payload);
   Prefix prefix;
@@ -137,7 +137,12 @@ Accepted VerbsTransport::send_message(VerbsLink& link, Prefix::Kind kind, Header
   if (link.detour == VerbsLink::Detour::on) [[unlikely]]
     return send_around(link, prefix, header, payload) ? Accepted::done : refuse();
   if (link.datagrams != nullptr) return send_datagram(link, prefix, header, payload) ? Accepted::done : refuse();
-  if (!can_send(link, kReserved)) return refuse();
+  if (!link.messages->open || link.mending) return refuse();
+  if (kind == Prefix::Kind::message && joins_batch(link, header, payload)) {
+    if (add_to_batch(link, header, payload)) return Accepted::done;
+    if (!link.alive()) return Accepted::lost;
+  }
+  if (!post_batch(link) || !can_send(link, kReserved)) return link.alive() ? refuse() : Accepted::lost;
   return posted(link, post_message(*link.messages, prefix, header, payload));
 }
 
@@ -148,7 +153,7 @@ bool VerbsTransport::post_prefix(VerbsLink& link, Prefix::Kind kind, std::uint32
   prefix.number = number;
   if (link.detour == VerbsLink::Detour::on) return send_around(link, prefix, {}, {});
   if (link.datagrams != nullptr) return send_datagram(link, prefix, {}, {});
-  if (!can_send(link, reserved)) return false;
+  if (!post_batch(link) || !can_send(link, reserved)) return false;
   const int error = post_message(*link.messages, prefix, {}, {});
   link.sent += error == 0;
   if (error != 0 && error != ENOMEM) fail(link, "a message can't be sent: " + error_text(error));
@@ -173,7 +178,7 @@ bool VerbsTransport::handed_over(Link& which) const {
     static_cast<VerbsTransport&>(which.transport()).attend_to(link);
   }
   if (link.detour == VerbsLink::Detour::on) return has_gone_around(link) && link.operations.empty();
-  return link.messages->idle() && link.unended.empty() && link.operations.empty();
+  return link.batch == kNoSlot && link.messages->idle() && link.unended.empty() && link.operations.empty();
 }
 
 std::string VerbsTransport::describe(const Link& which) const {
@@ -328,6 +333,7 @@ void VerbsTransport::attend() {
 bool VerbsTransport::attend_once(VerbsLink& link) {
   if (!meeting_.say_all(link.seat) || !say_beside(link)) return false;
   if (link.mending && link.messages->open && !send_again(link)) return false;
+  if (!post_batch(link)) return false;
   if (!link.owed.empty()) answer_around(link);
   if (link.flushes.owes_answer) {
     if (!post_prefix(link, Prefix::Kind::flushed, link.flushes.answer, 0)) return false;
@@ -454,6 +460,8 @@ void VerbsTransport::take_word(VerbsLink& link, const Prefix& prefix, Bytes head
       return take_probe(link, prefix.number);
     case Prefix::Kind::mark:
       return;
+    case Prefix::Kind::batch:
+      return take_batch(link, payload);
     default:
       fail(link, kNotUnderstood);
   }

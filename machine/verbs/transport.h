@@ -5,7 +5,8 @@
 // with it. The two workers meet over a link of the TCP transport (wire.h), which stays: it proves that both know the
 // job's secret, and tells at once when a process has gone, which a queue pair tells by silence alone.
 //
-// Sending: small messages are copied into the request, others into a slot of registered memory. Receiving: into slots
+// Sending: small messages are copied into the request, or together into a slot of registered memory while the device is
+// behind (batches.cpp), others into a slot of their own. Receiving: into slots
 // that all links share, handed up where they lie. Larger messages are the engine's business, by put or get, without a
 // copy. With nothing to do, a completion channel is slept on.
 //
@@ -169,6 +170,13 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   void take_device_event(const ibv_async_event& event);
   void take_port_error();
   void bury();
+
+  // small messages that go together (batches.cpp)
+  static bool is_batching(const VerbsLink& link) { return link.batch != kNoSlot || link.messages->is_behind(); }
+  static bool joins_batch(const VerbsLink& link, ucx::Header header, Bytes payload);
+  bool add_to_batch(VerbsLink& link, ucx::Header header, Bytes payload);
+  bool post_batch(VerbsLink& link);
+  void take_batch(VerbsLink& link, Bytes messages);
 
   // messages and operations
   ucx::Accepted send_message(VerbsLink& link, Prefix::Kind kind, ucx::Header header, Bytes payload);

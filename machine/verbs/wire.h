@@ -17,7 +17,7 @@ namespace periapt::verbs {
 
 static_assert(std::endian::native == std::endian::little, "wire.h writes structures as they lie in memory");
 
-inline constexpr std::uint32_t kMagic = 0x3576'7069;  // "ipv5": changes with all that is in this file
+inline constexpr std::uint32_t kMagic = 0x3676'7069;  // "ipv6": changes with all that is in this file
 
 /// In front of what an address of the TCP transport holds.
 struct Address {
@@ -78,6 +78,8 @@ struct Prefix {
     flushed,  ///< the answer, for all flushes up to `number`
     beside,   ///< a call of another rail's link, as header, that goes around
     probe,    ///< nothing: that it comes over the queue pair of generation `number` is what counts
+    batch,    ///< several messages, each behind a Prefix whose `number` is the bytes of its payload, and filled up to 8
+              ///< bytes
   };
   Kind kind = Kind::message;
   std::uint8_t header_bytes = 0;

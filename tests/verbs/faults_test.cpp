@@ -165,6 +165,97 @@ void all_come(Pair& pair) {
   EXPECT_TRUE(pair.a.losses.empty() && pair.b.losses.empty());
 }
 
+// ---- small messages that go together
+
+/// Without a look at the device: it is behind from the kBehind-th on.
+void send_many_small(Pair& pair, int count, std::size_t size = 8) {
+  for (int i = 0; i < count; ++i) ASSERT_EQ(pair.a.send_inline(*pair.ab, size), Accepted::done) << i;
+}
+
+TEST_F(VerbsFaults, SmallMessagesGoTogetherWhileTheDeviceIsBehind) {
+  Pair pair(subject);
+  send_some(pair, 3);
+  all_come(pair);
+  const std::uint64_t before = faults().posted;
+  send_many_small(pair, 1000);
+  all_come(pair);
+  EXPECT_LT(faults().posted - before, verbs::kBehind + 20);
+  // One alone goes at once.
+  pump(pair.both(), [&] { return pair.a.transport().handed_over(*pair.ab); });
+  const std::uint64_t alone = faults().posted;
+  send_many_small(pair, 1);
+  EXPECT_EQ(faults().posted, alone + 1);
+  all_come(pair);
+}
+
+TEST_F(VerbsFaults, WhatFollowsABatchComesBehindIt) {
+  Pair pair(subject);
+  send_many_small(pair, 40);
+  for (int round = 0; round < 20; ++round) {
+    send_many_small(pair, 3, static_cast<std::size_t>(round) * 25);
+    ASSERT_TRUE(pair.a.push(*pair.ab, 3000, round % 3, {&pair.b}));
+    send_many_small(pair, round % 5 == 0 ? 300 : 1);
+  }
+  Ticket flush;
+  ASSERT_EQ(pair.a.flush(*pair.ab, flush), Accepted::pending);
+  send_many_small(pair, 50);
+  all_come(pair);
+  pump(pair.both(), [&] { return flush.ended(); });
+  EXPECT_EQ(flush.outcome, Outcome::ok);
+}
+
+TEST_F(VerbsFaults, ABatchWhoseQueuePairBreaksComesOnce) {
+  for (int good = 0; good < 40; ++good) {
+    Pair pair(subject);
+    send_some(pair, 3);
+    all_come(pair);
+    faults().next_sends = std::deque<ibv_wc_status>(static_cast<std::size_t>(good), IBV_WC_SUCCESS);
+    faults().next_sends.push_back(IBV_WC_RETRY_EXC_ERR);
+    faults().answers_lost = good % 2;
+    send_many_small(pair, 300);
+    all_come(pair);
+    send_many_small(pair, 100);
+    all_come(pair);
+    faults() = {};
+  }
+}
+
+TEST_F(VerbsFaults, AFlushWaitsForTheBatchBeforeIt) {
+  Pair pair(subject);
+  send_many_small(pair, 100);
+  Ticket flush;
+  ASSERT_EQ(pair.a.flush(*pair.ab, flush), Accepted::pending);
+  while (!flush.ended()) {
+    for (int i = 0; i < 20; ++i) pair.b.progress();
+    pair.a.progress();
+  }
+  EXPECT_EQ(pair.b.arrived_from(1), 100u);
+}
+
+TEST_F(VerbsFaults, ABatchOfALinkThatStaysBrokenGoesAround) {
+  faults().soft_roce = true;  // it is left at once
+  Pair pair(subject);
+  send_some(pair, 5);
+  all_come(pair);
+  faults().port_down = true;
+  while (pair.a.send_inline(*pair.ab, 8) == Accepted::done) {  // until the queue pair is full, and a batch behind it
+  }
+  fake_verbs::raise(IBV_EVENT_PORT_ERR);
+  all_come(pair);
+  send_many_small(pair, 50);
+  all_come(pair);
+}
+
+TEST_F(VerbsFaults, ALinkIsNotHandedOverWhileItHasABatch) {
+  Pair pair(subject);
+  send_many_small(pair, 100);
+  EXPECT_FALSE(pair.a.transport().handed_over(*pair.ab));
+  pump(pair.both(), [&] { return pair.a.transport().handed_over(*pair.ab); });
+  all_come(pair);
+}
+
+// ---- queue pairs that break
+
 TEST_F(VerbsFaults, AMessageThatTimesOutIsSentAgain) {
   for (const ibv_wc_status status : {IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_LOC_QP_OP_ERR}) {
     Pair pair(subject);

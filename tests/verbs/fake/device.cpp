@@ -96,6 +96,7 @@ int Pair::post(const ibv_send_wr& wr) {
     for (ibv_sge& part : request.parts)
       part.addr = reinterpret_cast<std::uint64_t>(owner().region(part.lkey)->at(part.addr));
   }
+  __atomic_fetch_add(&faults().posted, 1, __ATOMIC_RELAXED);
   if (!faults().next_sends.empty() && !request.forced) {
     request.forced = faults().next_sends.front() != IBV_WC_SUCCESS;
     request.status = faults().next_sends.front();

@@ -45,8 +45,9 @@ struct Faults {
   unsigned inline_most = 256;      ///< more is refused
   bool peer_memory = false;        ///< memory of a fake GPU is registered by its addresses
   int devices = 1;
-  unsigned pairs_made = 0;  ///< reliable queue pairs so far
-  int dma_bufs = 0;         ///< that are registered
+  unsigned pairs_made = 0;   ///< reliable queue pairs so far
+  std::uint64_t posted = 0;  ///< sends, puts and gets so far
+  int dma_bufs = 0;          ///< that are registered
 
   // Of one device, by its number.
   static constexpr int kDevicesMost = 4;
