@@ -19,6 +19,12 @@ const std::vector<std::string_view> entry_attributes = {
 const std::vector<std::string_view> chare_attributes = {"migratable", "python"};
 const std::vector<std::string_view> message_attributes = {"packed", "varsize"};
 
+/// "an array", "a group"
+std::string withArticle(std::string_view word) {
+  const bool isVowel = std::string_view("aeiou").find(word.front()) != std::string_view::npos;
+  return (isVowel ? "an " : "a ") + std::string(word);
+}
+
 /// `extern { ... }` says it of all that stands inside.
 void setExtern(Item& item) {
   item.isExtern = true;
@@ -264,14 +270,14 @@ Chare Parser::chare(std::optional<TemplateHeader> header) {
        {ChareKind::mainchare, ChareKind::chare, ChareKind::group, ChareKind::nodegroup, ChareKind::array})
     if (toText(kind) == word) out.kind = kind;
   indexOrAttributes(out);
-  out.name = name("the name of a " + std::string(word), &out.nameSpan);
+  out.name = name("the name of " + withArticle(word), &out.nameSpan);
   if (is("<")) out.arguments = templateArguments();
   if (accept(":")) {
     do {
       if (isAny({"public", "virtual", "private", "protected"}))
         fail(peek().span, "the bases of a chare are only named in a .ci file",
              "leave '" + std::string(peek().text) + "' out");
-      out.bases.push_back(type("the base of a " + std::string(word)));
+      out.bases.push_back(type("the base of " + withArticle(word)));
     } while (accept(","));
   }
   if (accept("{")) {
@@ -322,7 +328,7 @@ std::vector<Attribute> Parser::attributes(const std::vector<std::string_view>& k
   do {
     Attribute attribute;
     attribute.span = peek().span;
-    if (!isWord()) fail(peek().span, "expected an attribute of an " + std::string(of) + ", found " + found());
+    if (!isWord()) fail(peek().span, "expected an attribute of " + withArticle(of) + ", found " + found());
     attribute.name = next().text;
     if (std::find(known.begin(), known.end(), attribute.name) == known.end()) {
       const std::string_view near = nearest(attribute.name, known);
@@ -439,7 +445,7 @@ InitCall Parser::initCall() {
   if (is("<")) out.name += templateArguments();
   if (accept("(")) {
     accept("void");
-    expect(")", "after '" + out.name + "('", "an " + std::string(word) + " function takes no parameters");
+    expect(")", "after '" + out.name + "('", withArticle(word) + " function takes no parameters");
   }
   semicolon("the " + std::string(word));
   return out;
