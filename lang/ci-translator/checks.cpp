@@ -185,7 +185,7 @@ class Checker {
       out_.error(readonly.type.span, "a readonly cannot be const: its value is that which PE 0 sends",
                  "leave the const out here and in the C++ file; it is set where a mainchare is constructed");
     if (readonly.isMessage) {
-      if (readonly.type.pointers.empty())
+      if (readonly.type.pointers.size() != 1)
         out_.error(readonly.type.span, "a readonly message is a pointer",
                    "write readonly message " + readonly.type.plain() + "* " + readonly.name + ";");
       if (!readonly.dimensions.empty()) out_.error(readonly.nameSpan, "a readonly message cannot be an array");
