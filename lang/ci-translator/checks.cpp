@@ -142,8 +142,11 @@ class Checker {
 
   void run() {
     forEachItem(file_.items, "", [this](const Item& item, const std::string& scope) { gather(item, scope); });
-    forEachItem(file_.items, "", [this](const Item& item, const std::string&) {
-      if (auto* chare = std::get_if<Chare>(&item.node)) checkChare(*chare, item.isExtern);
+    forEachItem(file_.items, "", [this](const Item& item, const std::string& scope) {
+      if (auto* chare = std::get_if<Chare>(&item.node)) {
+        checkOrder(*chare, scope);
+        checkChare(*chare, item.isExtern);
+      }
       if (auto* readonly = std::get_if<Readonly>(&item.node)) checkReadonly(*readonly);
       if (auto* message = std::get_if<Message>(&item.node)) checkMessage(*message);
     });
@@ -157,6 +160,7 @@ class Checker {
     }
     if (auto* chare = std::get_if<Chare>(&item.node)) {
       chares_.insert(chare->name);
+      allChares_.insert(scope + chare->name);
       if (!item.isExtern) declare(scope + chare->name + chare->arguments, chare->nameSpan, toText(chare->kind));
     }
     if (auto* readonly = std::get_if<Readonly>(&item.node); readonly && !item.isExtern)
@@ -210,6 +214,27 @@ class Checker {
                    "write 'conditional " + field.type.plain() + " " + field.name + ";' here and '" +
                        field.type.plain() + "* " + field.name + ";' in the class");
     }
+  }
+
+  /// What is made of a chare needs the whole of what is made of its bases, as classes of C++ do.
+  void checkOrder(const Chare& chare, const std::string& scope) {
+    for (const Type& base : chare.bases) {
+      bool isBehind = false;
+      for (std::string outer = scope;;) {
+        const std::string name = outer + base.qualifier + base.name;
+        if (charesSoFar_.count(name) || name == scope + chare.name) break;
+        isBehind |= allChares_.count(name) != 0;
+        if (outer.empty()) {
+          if (isBehind)
+            out_.error(base.span, "the base '" + base.plain() + "' of '" + chare.name + "' is declared behind it",
+                       "put '" + base.name + "' in front");
+          break;
+        }
+        const std::size_t last = outer.size() < 3 ? outer.npos : outer.rfind("::", outer.size() - 3);
+        outer.resize(last == outer.npos ? 0 : last + 2);
+      }
+    }
+    charesSoFar_.insert(scope + chare.name);
   }
 
   void checkChare(const Chare& chare, bool isExtern) {
@@ -443,6 +468,7 @@ class Checker {
   Diagnostics& out_;
   std::set<std::string, std::less<>> messages_;
   std::set<std::string, std::less<>> chares_;
+  std::set<std::string> allChares_, charesSoFar_;  ///< with their namespaces
   std::map<std::string, std::string> declared_;
   bool seesOthers_ = false;
 };

@@ -293,6 +293,8 @@ class Methods {
       for (std::size_t i = 0; i < entry.parameters.size(); ++i) arguments.push_back(parameterName(entry, i));
     for (const std::string& name : behind) arguments.push_back(name);
     if (!takesMessage(entry)) arguments.push_back("impl_e_opts");
+    // Without arguments the proxy is one of nothing.
+    if (!f.formals.empty() && !entry.parameters.empty()) f.formals[0].defaultValue.clear();
     f.initializer = " : CProxy_" + names_.chare.name + "(ckNew(" + join(arguments) + "))";
     f.body.clear();
     out_.push_back(std::move(f));
