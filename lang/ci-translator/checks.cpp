@@ -338,6 +338,9 @@ class Checker {
       wrong("python", "needs a [python] chare", "write " + std::string(toText(chare.kind)) + " [python] " + chare.name);
     if (entry.has("python") && !(entry.parameters.size() == 1 && entry.parameters[0].type.text() == "int"))
       wrong("python", "needs exactly one parameter, of type int");
+    if (entry.has("local"))
+      wrong("reductiontarget", "cannot stand on a [local] entry: the result of a reduction comes as a message",
+            "leave [local] out");
     if (entry.has("aggregate")) checkAggregate(chare, entry);
     if (entry.has("whenidle")) {
       if (!entry.result || entry.result->text() != "bool") wrong("whenidle", "needs an entry that returns bool");
@@ -378,7 +381,7 @@ class Checker {
     if (entry.isConstructor)
       out_.error(first->span, "a constructor cannot get an array without a copy",
                  "send it by an entry of its own, once the object is there");
-    for (const char* attribute : {"sync", "local", "reductiontarget"})
+    for (const char* attribute : {"sync", "iget", "local", "reductiontarget"})
       if (entry.has(attribute) && !(isForDevice(entry) && attribute == std::string("reductiontarget")))
         out_.error(first->span, "an entry that is [" + std::string(attribute) + "] cannot get an array without a copy",
                    "leave the word out: the array is then copied");

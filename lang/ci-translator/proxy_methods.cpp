@@ -1,5 +1,7 @@
 #include "lang/ci-translator/proxy_methods.h"
 
+#include <algorithm>
+
 #include "lang/ci-translator/words.h"
 
 namespace periapt::ci {
@@ -172,12 +174,18 @@ class Methods {
     return name + (takesMessage(entry) ? "Message" : "");
   }
 
+  /// A body that runs later holds an object that may be null: it gets the caller's share, as from a message.
+  static bool handsOverConditional(const Entry& entry) {
+    return entry.body && std::any_of(entry.parameters.begin(), entry.parameters.end(),
+                                     [](const Parameter& p) { return p.conditional; });
+  }
   void ordinary(const Entry& entry) {
     Function f = start(entry, "void", entry.name);
     f.isConst = true;
     withOptions(f, entry);
     // (Arrays sent without a copy have buffers to be released: those always take the way through the runtime.)
-    if (entry.has("inline") && receiver_ == Receiver::element && !names_.isSingle() && ncpyCount(entry) == 0) {
+    if (entry.has("inline") && receiver_ == Receiver::element && !names_.isSingle() && ncpyCount(entry) == 0 &&
+        !handsOverConditional(entry)) {
       const std::string call = "return void(impl_local->" + entry.name + "(" + directArguments(entry) + "));";
       const std::string told = directCall(entry);
       f.body.push_back("if (auto* impl_local = static_cast<" + names_.local + "*>(periapt::" + localReceiver() + "(" +

@@ -173,7 +173,7 @@ class Main : public CBase_Main {
       }
       case 3: {  // as parameters, one of them null; the program's own share stays
         require(CkNumPes() > 1 || loads == 0, "loads are left behind in parcels");
-        expected_ = CkNumPes() + 1;
+        expected_ = CkNumPes() + 2;
         kept_ = new Load;
         kept_->weights.assign(300, 0.5);
         require(posts_[CkMyPe()].weighs(kept_, 300) && kept_->weights.size() == 300, "a [local] call takes a share");
@@ -181,6 +181,9 @@ class Main : public CBase_Main {
         Load* unloaded = new Load;
         unloaded->weights.assign(3, 1);
         posts_[CkNumPes() - 1].unload(unloaded);
+        Load* here = new Load;
+        here->weights.assign(4, 1);
+        posts_[CkMyPe()].unloadHere(here);
         return posts_.weigh(kept_, 300, nullptr);
       }
       case 4: {  // `new` as it is written; the arguments of alloc() are those of new
