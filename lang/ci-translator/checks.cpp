@@ -142,8 +142,11 @@ class Checker {
 
   void run() {
     forEachItem(file_.items, "", [this](const Item& item, const std::string& scope) { gather(item, scope); });
-    forEachItem(file_.items, "", [this](const Item& item, const std::string&) {
-      if (auto* chare = std::get_if<Chare>(&item.node)) checkChare(*chare, item.isExtern);
+    forEachItem(file_.items, "", [this](const Item& item, const std::string& scope) {
+      if (auto* chare = std::get_if<Chare>(&item.node)) {
+        checkOrder(*chare, scope);
+        checkChare(*chare, item.isExtern);
+      }
       if (auto* readonly = std::get_if<Readonly>(&item.node)) checkReadonly(*readonly);
       if (auto* message = std::get_if<Message>(&item.node)) checkMessage(*message);
     });
@@ -157,6 +160,7 @@ class Checker {
     }
     if (auto* chare = std::get_if<Chare>(&item.node)) {
       chares_.insert(chare->name);
+      allChares_.insert(scope + chare->name);
       if (!item.isExtern) declare(scope + chare->name + chare->arguments, chare->nameSpan, toText(chare->kind));
     }
     if (auto* readonly = std::get_if<Readonly>(&item.node); readonly && !item.isExtern)
@@ -185,7 +189,7 @@ class Checker {
       out_.error(readonly.type.span, "a readonly cannot be const: its value is that which PE 0 sends",
                  "leave the const out here and in the C++ file; it is set where a mainchare is constructed");
     if (readonly.isMessage) {
-      if (readonly.type.pointers.empty())
+      if (readonly.type.pointers.size() != 1)
         out_.error(readonly.type.span, "a readonly message is a pointer",
                    "write readonly message " + readonly.type.plain() + "* " + readonly.name + ";");
       if (!readonly.dimensions.empty()) out_.error(readonly.nameSpan, "a readonly message cannot be an array");
@@ -210,6 +214,27 @@ class Checker {
                    "write 'conditional " + field.type.plain() + " " + field.name + ";' here and '" +
                        field.type.plain() + "* " + field.name + ";' in the class");
     }
+  }
+
+  /// What is made of a chare needs the whole of what is made of its bases, as classes of C++ do.
+  void checkOrder(const Chare& chare, const std::string& scope) {
+    for (const Type& base : chare.bases) {
+      bool isBehind = false;
+      for (std::string outer = scope;;) {
+        const std::string name = outer + base.qualifier + base.name;
+        if (charesSoFar_.count(name) || name == scope + chare.name) break;
+        isBehind |= allChares_.count(name) != 0;
+        if (outer.empty()) {
+          if (isBehind)
+            out_.error(base.span, "the base '" + base.plain() + "' of '" + chare.name + "' is declared behind it",
+                       "put '" + base.name + "' in front");
+          break;
+        }
+        const std::size_t last = outer.size() < 3 ? outer.npos : outer.rfind("::", outer.size() - 3);
+        outer.resize(last == outer.npos ? 0 : last + 2);
+      }
+    }
+    charesSoFar_.insert(scope + chare.name);
   }
 
   void checkChare(const Chare& chare, bool isExtern) {
@@ -313,6 +338,9 @@ class Checker {
       wrong("python", "needs a [python] chare", "write " + std::string(toText(chare.kind)) + " [python] " + chare.name);
     if (entry.has("python") && !(entry.parameters.size() == 1 && entry.parameters[0].type.text() == "int"))
       wrong("python", "needs exactly one parameter, of type int");
+    if (entry.has("local"))
+      wrong("reductiontarget", "cannot stand on a [local] entry: the result of a reduction comes as a message",
+            "leave [local] out");
     if (entry.has("aggregate")) checkAggregate(chare, entry);
     if (entry.has("whenidle")) {
       if (!entry.result || entry.result->text() != "bool") wrong("whenidle", "needs an entry that returns bool");
@@ -353,7 +381,7 @@ class Checker {
     if (entry.isConstructor)
       out_.error(first->span, "a constructor cannot get an array without a copy",
                  "send it by an entry of its own, once the object is there");
-    for (const char* attribute : {"sync", "local", "reductiontarget"})
+    for (const char* attribute : {"sync", "iget", "local", "reductiontarget"})
       if (entry.has(attribute) && !(isForDevice(entry) && attribute == std::string("reductiontarget")))
         out_.error(first->span, "an entry that is [" + std::string(attribute) + "] cannot get an array without a copy",
                    "leave the word out: the array is then copied");
@@ -443,6 +471,7 @@ class Checker {
   Diagnostics& out_;
   std::set<std::string, std::less<>> messages_;
   std::set<std::string, std::less<>> chares_;
+  std::set<std::string> allChares_, charesSoFar_;  ///< with their namespaces
   std::map<std::string, std::string> declared_;
   bool seesOthers_ = false;
 };

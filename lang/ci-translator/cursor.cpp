@@ -100,9 +100,17 @@ void Parser::failUnclosedIn(std::string_view what, const Token& open, const Toke
        "write '" + std::string(closing(open.text)) + "' before the '" + std::string(end.text) + "' behind it");
 }
 
+/// `1 << 3`, of which each sign is a token.
+bool Parser::isShift(std::size_t at) const {
+  const auto isOpen = [this](std::size_t i) { return tokens_[i].text == "<"; };
+  return (at + 1 < tokens_.size() && isOpen(at + 1) && !tokens_[at + 1].spaceBefore) ||
+         (at > 0 && isOpen(at - 1) && !tokens_[at].spaceBefore);
+}
+
 std::size_t Parser::findStop(std::initializer_list<std::string_view> stops, std::string_view what, bool angles) {
   std::vector<std::size_t> open;  // brackets, by their tokens
   std::size_t angleDepth = 0;
+  int questions = 0;  // of `a ? b : c`, whose ':' is no stop
   auto isStop = [&stops](const Token& token) {
     return std::find(stops.begin(), stops.end(), token.text) != stops.end();
   };
@@ -110,7 +118,8 @@ std::size_t Parser::findStop(std::initializer_list<std::string_view> stops, std:
     const Token& token = tokens_[i];
     if (token.kind == TokenKind::end) break;
     if (token.kind == TokenKind::string) continue;
-    if (open.empty() && angleDepth == 0 && isStop(token)) return i;
+    if (open.empty() && token.text == "?") ++questions;
+    if (open.empty() && angleDepth == 0 && isStop(token) && !(token.text == ":" && questions-- > 0)) return i;
     if (opens(token.text)) open.push_back(i);
     if (closes(token.text)) {
       auto closesIt = [&](std::size_t at) { return closing(tokens_[at].text) == token.text; };
@@ -118,11 +127,11 @@ std::size_t Parser::findStop(std::initializer_list<std::string_view> stops, std:
         const bool closesOther = token.text == "}" || isStop(token) || std::any_of(open.begin(), open.end(), closesIt);
         if (!open.empty() && closesOther) failUnclosedIn(what, tokens_[open.back()], token);
         fail(token.span, "unexpected '" + std::string(token.text) + "' in " + std::string(what),
-             angles ? "is a '>' missing?" : "");
+             angles ? "is a '>' missing? A comparison with '<' stands in parentheses here" : "");
       }
       open.pop_back();
     }
-    if (angles && open.empty() && token.text == "<") ++angleDepth;
+    if (angles && open.empty() && token.text == "<" && !isShift(i)) ++angleDepth;
     if (angles && open.empty() && token.text == ">" && angleDepth > 0) --angleDepth;
   }
   fail(peek().span, std::string(what) + " that begins here has no end",

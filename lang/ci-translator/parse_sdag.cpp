@@ -64,7 +64,17 @@ Sdag Parser::begun(Sdag::Kind kind) {
 /// C++ up to `stop`, which is taken too.
 void Parser::code(Sdag& of, std::string_view stop, std::string_view what) {
   const std::size_t from = begin();
-  of.code.push_back(textThrough(stop, what));
+  const std::size_t end = findStop({stop}, what);
+  for (std::size_t i = at_, depth = 0; i < end; ++i) {
+    const std::string_view text = tokens_[i].kind == TokenKind::string ? "" : tokens_[i].text;
+    if (text == "(" || text == "[" || text == "{") ++depth;
+    if (text == ")" || text == "]" || text == "}") --depth;
+    if (text == ";" && depth == 0)
+      fail(tokens_[i].span, "unexpected ';' in " + std::string(what),
+           "it is one expression; what it uses is made before");
+  }
+  of.code.push_back(takeText(end));
+  next();
   of.places.push_back({from, lastEnd() - 1});
 }
 
@@ -79,7 +89,7 @@ Sdag Parser::serial() {
          "leave the braces out");
   }
   if (peek().kind == TokenKind::string) out.name = next().text;
-  expect("{", "to open the C++ statements of a serial block");
+  expect("{", "to open the C++ statements of a serial block", is("{") ? "" : "write serial { ... }");
   const std::size_t from = lastEnd();
   out.code.push_back(rawUntil("}", "the serial block"));
   out.places.push_back({from, lastEnd() - 1});
@@ -136,6 +146,9 @@ void Parser::refuseDeclaration() {
 Sdag Parser::forall() {
   Sdag out = begun(Sdag::Kind::forall);
   expect("[", "after 'forall'", "write forall [i] (first : last, stride)");
+  if (isWord() && isBuiltinWord(peek().text))
+    fail(peek().span, "the index of a forall is an int that the forall declares",
+         "write its name alone: forall [i] (first : last, stride)");
   out.name = name("the index of a forall");
   expect("]", "after the index of a forall");
   expect("(", "before the range of a forall", "write forall [i] (first : last, stride)");
@@ -179,6 +192,8 @@ Sdag Parser::overlapOrCase() {
   const bool isCase = is("case");
   Sdag out = begun(isCase ? Sdag::Kind::caseOf : Sdag::Kind::overlap);
   expect("{", isCase ? "after 'case'" : "after 'overlap'");
+  if (isCase && is("}"))
+    fail(peek().span, "a case block without a when would wait for ever", "leave it out, or put a when into it");
   while (!accept("}")) {
     if (atEnd()) failUnclosed(peek().span, "this block has no end", "close it with '}'");
     if (accept(";")) continue;
@@ -194,6 +209,9 @@ void Parser::unknownSdag() {
   const std::string_view near =
       isWord() ? nearest(peek().text, {"serial", "when", "while", "for", "forall", "if", "overlap", "case"}) : "";
   if (is("else")) fail(peek().span, "this else belongs to no if");
+  if (isWord() && isBuiltinWord(peek().text))
+    fail(peek().span, "a variable cannot be declared in the body of an entry, found " + found(),
+         "make it a member of the class, or declare it in a serial { ... }, which it does not outlive");
   if (!near.empty() && (is("{", 1) || is("(", 1) || is("[", 1) || isWord(1)))
     fail(peek().span, "unknown statement " + found() + " in the body of an entry",
          "did you mean '" + std::string(near) + "'? C++ statements stand in serial { ... }");

@@ -1,9 +1,29 @@
 // Types, parameters and template headers: full C++ types, as far as they can stand in a .ci file.
+#include <map>
+#include <sstream>
 #include <utility>
 
 #include "lang/ci-translator/parser_impl.h"
 
 namespace periapt::ci {
+namespace {
+
+/// Whether words of built-in types make one together, in whatever order: `long unsigned int`.
+bool isBuiltinType(const std::string& words) {
+  std::map<std::string, int> count;
+  std::istringstream in(words);
+  int all = 0;
+  for (std::string word; in >> word; ++all) ++count[word];
+  const int signs = count["signed"] + count["unsigned"];
+  if (count["char"] != 0) return count["char"] == 1 && signs <= 1 && all == 1 + signs;
+  if (count["double"] != 0) return count["double"] == 1 && count["long"] <= 1 && all == 1 + count["long"];
+  const int lengths = count["short"] + count["long"];
+  if (signs + lengths + count["int"] == 0) return all == 1;
+  return signs <= 1 && count["int"] <= 1 && count["short"] <= 1 && lengths <= (count["short"] != 0 ? 1 : 2) &&
+         all == signs + lengths + count["int"];
+}
+
+}  // namespace
 
 Type Parser::type(std::string_view what) {
   Depth depth(*this);
@@ -18,11 +38,12 @@ Type Parser::type(std::string_view what) {
 
 /// `const`, `typename` and so on around the name of the type.
 void Parser::specifiers(Type& type, std::string_view what) {
-  while (isAny({"const", "volatile", "typename", "struct", "class", "enum"})) {
+  refuseVolatile();
+  while (isAny({"const", "typename", "struct", "class", "enum"})) {
     if (is("const")) type.isConst = true;
     if (is("typename")) type.isTypename = true;
-    if (is("volatile")) fail(peek().span, "a type in a .ci file cannot be volatile", "leave the word out");
     next();
+    refuseVolatile();
   }
   if (isWord() && isBuiltinWord(peek().text)) {
     builtinName(type);
@@ -32,8 +53,14 @@ void Parser::specifiers(Type& type, std::string_view what) {
   while (accept("const")) type.isConst = true;
 }
 
+void Parser::refuseVolatile() {
+  if (is("volatile") || (is("register") && isWord(1)))
+    fail(peek().span, "a type in a .ci file cannot be " + std::string(peek().text), "leave the word out");
+}
+
 void Parser::builtinName(Type& type) {
   type.builtin = true;
+  const std::size_t from = begin();
   while (isWord() && (isBuiltinWord(peek().text) || is("const"))) {
     if (is("const")) {
       type.isConst = true;
@@ -42,6 +69,7 @@ void Parser::builtinName(Type& type) {
     }
     next();
   }
+  if (!isBuiltinType(type.name)) fail({from, lastEnd()}, "'" + type.name + "' is no type");
 }
 
 void Parser::namedType(Type& type, std::string_view what) {
@@ -129,6 +157,8 @@ Parameter Parser::parameter() {
       fail(peek().span, "an array parameter has one dimension",
            "send it flat, as " + out.name + "[rows*columns], or use a std::vector");
   }
+  if (is("=") && out.length)
+    fail(peek().span, "an array parameter has no default value", "leave it out, or use a std::vector");
   if (accept("=")) out.defaultValue = textUntil({",", ")"}, "a default value", true);
   out.span.end = lastEnd();
   return out;

@@ -19,6 +19,12 @@ const std::vector<std::string_view> entry_attributes = {
 const std::vector<std::string_view> chare_attributes = {"migratable", "python"};
 const std::vector<std::string_view> message_attributes = {"packed", "varsize"};
 
+/// "an array", "a group"
+std::string withArticle(std::string_view word) {
+  const bool isVowel = std::string_view("aeiou").find(word.front()) != std::string_view::npos;
+  return (isVowel ? "an " : "a ") + std::string(word);
+}
+
 /// `extern { ... }` says it of all that stands inside.
 void setExtern(Item& item) {
   item.isExtern = true;
@@ -140,6 +146,9 @@ std::optional<Item> Parser::commonMember() {
     PupAble out;
     do {
       out.types.push_back(type("the name of a PUPable class"));
+      if (const Type& last = out.types.back(); !last.pointers.empty() || last.references != 0 || last.isFunction())
+        fail(last.span, "a PUPable declaration names classes, and '" + last.text() + "' is none",
+             "write PUPable " + last.plain() + ";");
     } while (accept(","));
     semicolon("the PUPable declaration");
     return Item{{}, false, std::move(out)};
@@ -192,7 +201,8 @@ Item Parser::namespaceOrUsing() {
   }
   Namespace out;
   out.name = name("the name of a namespace");
-  expect("{", "after the name of the namespace");
+  expect("{", "after the name of the namespace",
+         is("::") ? "one stands in the other: namespace " + out.name + " { namespace ... { } }" : "");
   out.items = items("namespace '" + out.name + "'");
   return {{}, false, std::move(out)};
 }
@@ -205,6 +215,9 @@ Readonly Parser::readonly() {
     fail(word, "the readonly '" + std::string(peek().text) + "' has no type",
          "the type stands before the name, as in: readonly int " + std::string(peek().text));
   out.type = type("the type of a readonly");
+  if (out.type.isFunction())
+    fail(out.type.span, "a readonly cannot be a function pointer: its value may be another address in other processes",
+         "send a number that names the function");
   out.name = qualifiedName("the name of a readonly", &out.nameSpan);
   while (accept("[")) {
     out.dimensions.push_back(textThrough("]", "the dimension of an array"));
@@ -223,7 +236,7 @@ Message Parser::message(std::optional<TemplateHeader> header) {
   out.header = std::move(header);
   out.attributes = attributes(message_attributes, "message");
   out.name = name("the name of a message", &out.nameSpan);
-  if (is("<")) out.arguments = templateArguments();
+  nameOfTemplate(out.header, out.name, out.arguments);
   if (accept("{")) {
     while (!accept("}")) {
       if (accept(";")) continue;
@@ -237,12 +250,28 @@ Message Parser::message(std::optional<TemplateHeader> header) {
   return out;
 }
 
+/// Behind the name of a chare or message: the arguments of an instance.
+void Parser::nameOfTemplate(const std::optional<TemplateHeader>& header, const std::string& name,
+                            std::string& arguments) {
+  if (is("::"))
+    fail(peek().span, "'" + name + "' cannot be the name of a namespace here",
+         "put the declaration into it: namespace " + name + " { ... }");
+  if (!is("<")) return;
+  if (header)
+    fail(peek().span, "the template '" + name + "' is declared by its name alone",
+         "leave its arguments out; an instance has no template header: chare " + name + "<int>;");
+  arguments = templateArguments();
+}
+
 MessageField Parser::messageField() {
   MessageField out;
   out.span.begin = begin();
   out.conditional = accept("conditional");
   if (is("entry")) fail(peek().span, "a message has fields, not entries");
   out.type = type("the type of a message's field");
+  if (out.type.isFunction())
+    fail(out.type.span, "a field that is declared here is an array or conditional, and no function pointer",
+         "declare it in the class of the message alone");
   out.name = name("the name of a message's field");
   if (accept("[")) {
     out.isArray = true;
@@ -264,14 +293,14 @@ Chare Parser::chare(std::optional<TemplateHeader> header) {
        {ChareKind::mainchare, ChareKind::chare, ChareKind::group, ChareKind::nodegroup, ChareKind::array})
     if (toText(kind) == word) out.kind = kind;
   indexOrAttributes(out);
-  out.name = name("the name of a " + std::string(word), &out.nameSpan);
-  if (is("<")) out.arguments = templateArguments();
+  out.name = name("the name of " + withArticle(word), &out.nameSpan);
+  nameOfTemplate(out.header, out.name, out.arguments);
   if (accept(":")) {
     do {
       if (isAny({"public", "virtual", "private", "protected"}))
         fail(peek().span, "the bases of a chare are only named in a .ci file",
              "leave '" + std::string(peek().text) + "' out");
-      out.bases.push_back(type("the base of a " + std::string(word)));
+      out.bases.push_back(type("the base of " + withArticle(word)));
     } while (accept(","));
   }
   if (accept("{")) {
@@ -322,7 +351,7 @@ std::vector<Attribute> Parser::attributes(const std::vector<std::string_view>& k
   do {
     Attribute attribute;
     attribute.span = peek().span;
-    if (!isWord()) fail(peek().span, "expected an attribute of an " + std::string(of) + ", found " + found());
+    if (!isWord()) fail(peek().span, "expected an attribute of " + withArticle(of) + ", found " + found());
     attribute.name = next().text;
     if (std::find(known.begin(), known.end(), attribute.name) == known.end()) {
       const std::string_view near = nearest(attribute.name, known);
@@ -347,6 +376,8 @@ std::vector<Attribute> Parser::attributes(const std::vector<std::string_view>& k
            "attributes are separated by ','");
   } while (accept(","));
   expect("]", "after the attributes");
+  if (of == "entry" && is("["))
+    fail(peek().span, "an entry has one list of attributes", "put all of them into it, separated by ','");
   return out;
 }
 
@@ -393,6 +424,9 @@ Entry Parser::entry(std::optional<TemplateHeader> header, const std::string& cha
   out.header = std::move(header);
   next();
   out.attributes = attributes(entry_attributes, "entry");
+  if (isAny({"static", "virtual", "inline", "explicit", "constexpr", "friend"}) && isWord(1))
+    fail(peek().span, "an entry is not declared " + std::string(peek().text) + " in a .ci file",
+         is("inline") ? "as an attribute it is known: entry [inline] void name(...)" : "leave the word out");
   if (!(isWord() && is("(", 1))) out.result = type("the type that the entry returns");
   if (is("(") && out.result) {
     // `entry unsigned(int)`: a type where the name should be
@@ -408,9 +442,9 @@ Entry Parser::entry(std::optional<TemplateHeader> header, const std::string& cha
 
 /// What may stand behind the parameters: stacksize, then `;` or a body.
 void Parser::entryTail(Entry& entry) {
-  if (is("const"))
-    fail(peek().span, "an entry is not declared const in a .ci file",
-         "leave the word out; the C++ method may be const all the same");
+  if (isAny({"const", "noexcept", "override", "final"}))
+    fail(peek().span, "an entry is not declared " + std::string(peek().text) + " in a .ci file",
+         "leave the word out; the C++ method may be " + std::string(peek().text) + " all the same");
   if (is("stacksize")) {
     entry.stackSizeSpan = next().span;
     expect("=", "after 'stacksize'");
@@ -431,15 +465,18 @@ InitCall Parser::initCall() {
   out.perNode = word != "initproc";
   out.deprecated = word == "initcall";
   if (is("[")) {
-    if (is("accel", 1)) fail(peek(1).span, "[accel] is not supported");
+    if (is("accel", 1))
+      fail(peek(1).span, "[accel] is not supported: there is no accelerator that it would run on", "leave [accel] out");
     fail(peek().span, std::string(word) + " has no attributes");
   }
   if (is("void")) next();
+  if (isWord() && isBuiltinWord(peek().text))
+    fail(peek().span, withArticle(word) + " function returns nothing", "write " + std::string(word) + " void name();");
   out.name = qualifiedName("the name of a function");
   if (is("<")) out.name += templateArguments();
   if (accept("(")) {
     accept("void");
-    expect(")", "after '" + out.name + "('", "an " + std::string(word) + " function takes no parameters");
+    expect(")", "after '" + out.name + "('", withArticle(word) + " function takes no parameters");
   }
   semicolon("the " + std::string(word));
   return out;
@@ -512,7 +549,9 @@ void Parser::unknownMember(const std::string& chare) {
   bool looksLikeEntry = false;
   for (std::size_t i = 1; !looksLikeEntry && peek(i).kind != TokenKind::end && !peek(i).firstOnLine; ++i)
     looksLikeEntry = is("(", i) && isWord(i - 1);
-  const std::string_view near = isWord() ? nearest(peek().text, member_words) : "";
+  if (isWord() && is("entry", 1))
+    fail(peek().span, "'" + std::string(peek().text) + "' cannot stand in front of an entry", "leave the word out");
+  const std::string_view near = isWord() && !is("extern") ? nearest(peek().text, member_words) : "";
   if (!near.empty() && (near != "entry" || isWord(1) || is("[", 1)))
     fail(peek().span, "expected a member of '" + chare + "', found " + found(),
          "did you mean '" + std::string(near) + "'?");

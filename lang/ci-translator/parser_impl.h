@@ -62,6 +62,7 @@ class Parser {
   // --- text kept as it is ---
   /// Index of the first token at nesting depth 0 that is one of `stops`; fails at the end of the file.
   std::size_t findStop(std::initializer_list<std::string_view> stops, std::string_view what, bool angles = false);
+  bool isShift(std::size_t at) const;
   [[noreturn]] void failUnclosedIn(std::string_view what, const Token& open, const Token& end);
   /// Takes the tokens up to `stop` as one line of text; numbers with K or M are written out.
   std::string takeText(std::size_t stop);
@@ -95,6 +96,7 @@ class Parser {
   Item namespaceOrUsing();
   Readonly readonly();
   Message message(std::optional<TemplateHeader> header);
+  void nameOfTemplate(const std::optional<TemplateHeader>& header, const std::string& name, std::string& arguments);
   MessageField messageField();
   Chare chare(std::optional<TemplateHeader> header);
   void indexOrAttributes(Chare& chare);
@@ -114,6 +116,7 @@ class Parser {
   // --- parse_type.cpp ---
   Type type(std::string_view what);
   void specifiers(Type& type, std::string_view what);
+  void refuseVolatile();
   void builtinName(Type& type);
   void namedType(Type& type, std::string_view what);
   void pointersAndReferences(Type& type);

@@ -1,5 +1,7 @@
 #include "lang/ci-translator/proxy_methods.h"
 
+#include <algorithm>
+
 #include "lang/ci-translator/words.h"
 
 namespace periapt::ci {
@@ -172,12 +174,18 @@ class Methods {
     return name + (takesMessage(entry) ? "Message" : "");
   }
 
+  /// A body that runs later holds an object that may be null: it gets the caller's share, as from a message.
+  static bool handsOverConditional(const Entry& entry) {
+    return entry.body && std::any_of(entry.parameters.begin(), entry.parameters.end(),
+                                     [](const Parameter& p) { return p.conditional; });
+  }
   void ordinary(const Entry& entry) {
     Function f = start(entry, "void", entry.name);
     f.isConst = true;
     withOptions(f, entry);
     // (Arrays sent without a copy have buffers to be released: those always take the way through the runtime.)
-    if (entry.has("inline") && receiver_ == Receiver::element && !names_.isSingle() && ncpyCount(entry) == 0) {
+    if (entry.has("inline") && receiver_ == Receiver::element && !names_.isSingle() && ncpyCount(entry) == 0 &&
+        !handsOverConditional(entry)) {
       const std::string call = "return void(impl_local->" + entry.name + "(" + directArguments(entry) + "));";
       const std::string told = directCall(entry);
       f.body.push_back("if (auto* impl_local = static_cast<" + names_.local + "*>(periapt::" + localReceiver() + "(" +
@@ -293,6 +301,8 @@ class Methods {
       for (std::size_t i = 0; i < entry.parameters.size(); ++i) arguments.push_back(parameterName(entry, i));
     for (const std::string& name : behind) arguments.push_back(name);
     if (!takesMessage(entry)) arguments.push_back("impl_e_opts");
+    // Without arguments the proxy is one of nothing.
+    if (!f.formals.empty() && !entry.parameters.empty()) f.formals[0].defaultValue.clear();
     f.initializer = " : CProxy_" + names_.chare.name + "(ckNew(" + join(arguments) + "))";
     f.body.clear();
     out_.push_back(std::move(f));

@@ -337,7 +337,6 @@ void ArrayManager::create(const CkArrayIndex& index, std::uint64_t id, Age age, 
       objects_.enter(call);
     } else {
       Message own = message.copy();  // which enter() unpacks, or the constructor frees
-      own->flags &= ~envelope_tree;
       objects_.construct(ep, object, std::move(own));
     }
   });

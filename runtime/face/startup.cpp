@@ -193,7 +193,7 @@ void on_pup_error(const PUP::error& e) {
   if (pe && e.why == PUP::error::kind::overrun && unpacks_result(pe->running))
     fatal("the result of a reduction is too short for the entry that takes it", describe_running(*pe),
           "it has " + std::to_string(e.limit) + " bytes, and from byte " + std::to_string(e.offset) + " on " +
-              std::to_string(e.needed) + " are those of a " + e.type,
+              std::to_string(e.needed) + " are those of a value of type " + e.type,
           "give contribute() as many values as the entry has parameters, of the same types: "
           "contribute(callback) has none");
   fatal(e.what(), pe ? describe_running(*pe) : "", "",

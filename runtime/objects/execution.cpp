@@ -107,10 +107,25 @@ void PeObjects::construct(int ep, void* object, Message message) {
   if (is_changed && call.message.shared()) call.message = call.message.copy();
   if (call.message && !call.message.shared()) call.message->target = Target::none, call.message->extra = 0;
   if (!(entry_info(ep).flags & ep_threaded)) return enter(call);
-  // CBase_ is made before the thread can wait, so what the creation says is no longer needed then.
   call.owner = ThreadOwner::of_chare(creating.chare.serial).key;
   start_thread(call);
 }
+
+// Of the thread of a constructor. CBase_ is made before that can wait; what runs from then on is not within the
+// creation, and it may run before the creation's caller does: another thread.
+struct FirstWait {
+  static void listen(PeObjects& objects) {
+    auto* const listener = new scheduler::ThreadListener{};
+    listener->data = &objects;
+    listener->suspend = [](scheduler::ThreadListener* l) {
+      static_cast<PeObjects*>(l->data)->creating = {};
+      l->suspend = [](scheduler::ThreadListener*) {};
+    };
+    listener->resume = [](scheduler::ThreadListener*) {};
+    listener->free = [](scheduler::ThreadListener* l) { delete l; };
+    objects.pe.threads.add_listener(objects.pe.threads.current(), listener);
+  }
+};
 
 // What the thread of a [threaded] entry needs. Inline arguments move here, as the thread may outlive its caller.
 struct ThreadedCall {
@@ -134,6 +149,7 @@ struct ThreadedCall {
     const Start& start = *static_cast<Start*>(argument);
     ThreadedCall own(start.objects, std::move(start.call));
     const RunningThreads::Run run(own.objects.running_threads, ThreadOwner{own.call.owner}, own.call.entry);
+    if (entry_info(own.call.entry).flags & ep_constructor) FirstWait::listen(own.objects);
     own.objects.enter(own.call);
     if (own.call.exclusive) node_groups().leave_exclusive(own.objects, own.call);
   }

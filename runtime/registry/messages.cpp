@@ -86,10 +86,7 @@ void CkFreeMsg(void* message) {
 }
 void* CkCopyMsg(void** message) {
   Message original = Message::from_payload(*message);
-  periapt::pack(original);
-  Message copy = original.copy();
-  periapt::unpack(original);
-  periapt::unpack(copy);
+  Message copy = periapt::copied(original);
   *message = payload_of(original.release());
   return payload_of(copy.release());
 }

@@ -1,6 +1,12 @@
 // See packing.h.
 #include "runtime/registry/packing.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
 #include "runtime/registry/registry.h"
 #include "runtime/scheduler/process.h"
 
@@ -33,13 +39,66 @@ const MessageInfo* class_of(const Message& message) {
   if (message->target == Target::runtime || message->target == Target::converse) return nullptr;
   return &message_info(message->message_type);
 }
+// Moves the bytes of one message into another's block, with what in them points into the first.
+void move_contents(Message& from, const Message& to) {
+  const auto low = reinterpret_cast<std::uintptr_t>(from.payload());
+  auto* const bytes = static_cast<char*>(from.payload());
+  for (std::size_t at = 0; at + sizeof(std::uintptr_t) <= from->size; at += sizeof(std::uintptr_t)) {
+    std::uintptr_t word;
+    std::memcpy(&word, bytes + at, sizeof word);
+    if (word - low > from->size) continue;
+    word += reinterpret_cast<std::uintptr_t>(to.payload()) - low;
+    std::memcpy(bytes + at, &word, sizeof word);
+  }
+  std::memcpy(to.payload(), bytes, from->size);
+}
+// Of a class that packs itself, when the program holds the message once more: its pack() is for one holder, and
+// mostly ends what it has packed. So the message becomes its packed bytes, and the other holder's is made again of
+// them, in its place.
+PERIAPT_NOINLINE void pack_apart(Message& message, const MessageInfo& info) {
+  const Message original = message.share();
+  put_through(info.pack, message, true);
+  message->flags |= envelope_packed;
+  Message packed = message.copy();
+  packed->flags &= static_cast<std::uint8_t>(~envelope_referenced);
+  put_through(info.unpack, message, false);
+  original.envelope()->flags &= static_cast<std::uint8_t>(~envelope_packed);
+  if (message.envelope() != original.envelope() && message->size == original.envelope()->size)
+    move_contents(message, original);
+  message = std::move(packed);
+}
 // Whether there was something to do.
 PERIAPT_INLINE bool pack_now(Message& message) {
   const MessageInfo* info = class_of(message);
   if (!info || !info->pack || (message->flags & envelope_packed)) return false;
+  if ((message->flags & envelope_referenced) && !info->relocatable && message.shared()) [[unlikely]] {
+    pack_apart(message, *info);
+    return true;
+  }
   put_through(info->pack, message, true);
   message->flags |= envelope_packed;
   return true;
+}
+// A copy with pointers of its own, of a message that other PEs may be reading: nothing is written to it. Where the
+// pointers lie the generated pack() says, which subtracts from each the address of what it packs: here of zeroes.
+Message moved_copy(const Message& message, const MessageInfo& info) {
+  Message copy = message.copy();
+  std::vector<std::uintptr_t> zeroes(info.size / sizeof(std::uintptr_t) + 1);
+  info.pack(zeroes.data());
+  const auto* const probe = reinterpret_cast<const char*>(zeroes.data());
+  const std::uintptr_t mark = 0 - reinterpret_cast<std::uintptr_t>(probe);
+  const std::uintptr_t distance =
+      reinterpret_cast<std::uintptr_t>(copy.payload()) - reinterpret_cast<std::uintptr_t>(message.payload());
+  for (std::size_t at = 0; at + sizeof mark <= info.size; ++at) {
+    if (std::memcmp(probe + at, &mark, sizeof mark) != 0) continue;
+    char* const field = static_cast<char*>(copy.payload()) + at;
+    std::uintptr_t pointer;
+    std::memcpy(&pointer, field, sizeof pointer);
+    pointer += distance;
+    std::memcpy(field, &pointer, sizeof pointer);
+    at += sizeof mark - 1;
+  }
+  return copy;
 }
 }  // namespace
 
@@ -64,22 +123,33 @@ void unpack(Message& message) {
   message->flags &= ~envelope_packed;
 }
 
-Message unshared(Message message) {
-  if (!message.shared()) [[likely]]
-    return message;
+Message copied(Message& message) {
   const MessageInfo* info = class_of(message);
-  if (!info || !info->pack || !info->relocatable || (message->flags & envelope_packed)) return message.copy();
-  pack(message);  // and back at once: nothing else runs on this PE meanwhile, and only this one holds it so far
+  if (!info || !info->pack || (message->flags & envelope_packed)) return message.copy();
+  if (info->relocatable) return moved_copy(message, *info);
+  pack(message);
   Message copy = message.copy();
   unpack(message);
   unpack(copy);
   return copy;
 }
 
+Message unshared(Message message) {
+  if (!message.shared()) [[likely]]
+    return message;
+  const MessageInfo* info = class_of(message);
+  if (!info || !info->pack || info->relocatable || (message->flags & envelope_packed)) return copied(message);
+  if (!(message->flags & envelope_referenced)) return message.copy();
+  pack(message);
+  unpack(message);
+  return message;
+}
+
 Message given_away_once_more(Message message) {
   const MessageInfo* info = class_of(message);
   const bool packs_itself = info && info->pack && !info->relocatable;
-  if (!packs_itself) message = unshared(std::move(message));
+  if (packs_itself) return message;
+  message = unshared(std::move(message));
   message->flags &= static_cast<std::uint8_t>(~envelope_referenced);
   return message;
 }
@@ -90,7 +160,12 @@ Message packed_for_other_host(Message message) {
 }
 
 void pack_for(const Pe& pe, int to, Message& message) {
-  if (pe.process.is_mine(to)) return;
+  if (pe.process.is_mine(to)) {
+    // There it would be read, and packed, while the program has it in its hands here.
+    if ((message->flags & envelope_referenced) && to != pe.index) [[unlikely]]
+      pack(message);
+    return;
+  }
   const MessageInfo* info = class_of(message);
   if (info && (!info->relocatable || pe.process.layer().route(to) == machine::Route::other_host)) pack(message);
 }

@@ -23,13 +23,16 @@ struct PackingTold {
 };
 Message packed_for_other_host(Message message);
 void unpack(Message& message);
-// A message that this caller alone holds: the same, or a copy of it whose own pointers point into the copy. One whose
-// class packs what it owns can't be copied so; the copy shares that, as its pack() and its destructor will notice.
+// A copy whose own pointers point into the copy. Of a class that packs itself it is what its pack() and unpack() make,
+// and so may the message itself be afterwards.
+Message copied(Message& message);
+// A message that this caller alone holds: the same, or a copy of it. One whose class packs what it owns has one owner,
+// unless the program said otherwise (CkReferenceMsg): the runtime's own reference is dropped, and the bytes go on.
 Message unshared(Message message);
 // The message that a program gives away to be sent, or a copy where it holds that once more (CkReferenceMsg): what is
-// sent is addressed and packed, and what the program holds stays as it is. A class with a pack() of its own may own
-// what no copy may, so its messages always go themselves. (How many holders a block has is not asked here: of a block
-// that is used again that is a line that another core had last.)
+// sent is addressed and packed, and what the program holds stays as it is. Of a class with a pack() of its own the copy
+// is made later, where it is packed or comes to an entry that keeps it. (How many holders a block has is not asked
+// here: of a block that is used again that is a line that another core had last.)
 Message given_away_once_more(Message message);
 inline Message given_away(void* payload) {
   Message message = Message::from_payload(payload);

@@ -54,7 +54,7 @@ MISTAKES = {
     "reducers": (1, ["different reducers"], LAYOUTS),
     "message for a local entry": (1, [r"a message calls a \[local\] entry", "near", r"leave \[local\] away"], LAYOUTS),
     "tuple for a value": (1, ["result of a tuple reduction is for an entry that takes values", r"toTuple\(\)"], LAYOUTS),
-    "nothing for a value": (1, ["result of a reduction is too short for the entry that takes it", "valued", "it has 0 bytes", "of a int",
+    "nothing for a value": (1, ["result of a reduction is too short for the entry that takes it", "valued", "it has 0 bytes", "of a value of type int",
                                 r"contribute\(\)"], LAYOUTS),
     "pup of a value": (1, ["PUP: .* needed 4 bytes", "unpacking", r"let pup\(\) visit the same members"], LAYOUTS),
     "delegated to nobody": (1, ["delegated proxy is used where its manager is not made yet", r"Victim\[2\]"], LAYOUTS),

@@ -262,6 +262,30 @@ TEST(Explanations, GeneratedCodeOfAModuleThatNothingNames) {
   EXPECT_EQ(explainLinker(printed)[0].what, "what charmc generated for Part is in none of the files that are linked");
 }
 
+TEST_F(Linker, ATemplateThatIsABaseElsewhere) {
+  write("base.ci",
+        "module base {\n  template <class T> array [1D] Base { entry Base(); entry void take(T value); };\n"
+        "  template <class T> message Box { T values[]; };\n};\n");
+  write("base.h",
+        "#include \"base.decl.h\"\ntemplate <class T> struct Base : CBase_Base<T> {\n  void take(T) {}\n};\n"
+        "template <class T> struct Box : CMessage_Box<T> { T* values; };\n#ifdef INCLUDED\n"
+        "#define CK_TEMPLATES_ONLY\n#include \"base.def.h\"\n#undef CK_TEMPLATES_ONLY\n#endif\n");
+  write("base.cpp", "#include \"base.h\"\n#include \"base.def.h\"\n");
+  write("derived.ci", "module derived { extern module base; array [1D] Derived : Base<int> { entry Derived(); }; };\n");
+  write("derived.cpp",
+        "#include \"base.h\"\n#include \"derived.decl.h\"\nstruct Derived : CBase_Derived {\n"
+        "  Derived() { thisProxy[0].take(1); delete new (3) Box<int>; }\n};\n#include \"derived.def.h\"\n");
+  ASSERT_EQ(charmc("base.ci derived.ci").text, "");
+  const std::string link = "-o pgm pgm.o part.o base.cpp derived.cpp";
+  const Outcome outcome = charmc(link);
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.text,
+              AllOf(HasSubstr("charmc: error: what charmc generated for the template Base was not included"),
+                    HasSubstr("in the header of the class Base, behind it: #define CK_TEMPLATES_ONLY"),
+                    HasSubstr("for the template Box was"), Not(HasSubstr("none of the files"))));
+  EXPECT_EQ(charmc("-DINCLUDED " + link).text, "");
+}
+
 TEST(Explanations, APupableTemplatesInstanceThatNothingDefines) {
   const std::string printed =
       "ld: user.o: in function `Pair<int, float>::get_PUP_ID() const':\nuser.cpp:(.text+0x5b): undefined reference to "

@@ -84,6 +84,7 @@ class Main : public CBase_Main {
   }
   // Answers that a thread waits for when it likes, in another order than they were asked for.
   void get();
+  void partsAreNotOfWaitingConstructors();
   void bytesOfTuple(int n, char* bytes);
 };
 
@@ -142,8 +143,25 @@ void Main::get() {
   const CkFuture sum = CkCreateFuture();
   CProxy_Summer::ckNew(5, sum, CkNumPes() - 1);
   if (value(sum.id) != 32) CkAbort("chares whose constructors wait have summed something else");
+  partsAreNotOfWaitingConstructors();
   CProxy_Helper helpers = CProxy_Helper::ckNew();
   helpers.tuple();
+}
+
+// A thread goes on in the moment in which a constructor waits, before its creation has returned: what it makes is no
+// part of that object.
+void Main::partsAreNotOfWaitingConstructors() {
+  struct Part : Chare {
+    bool isOfAnother() const { return thishandle.serial != 0; }
+  };
+  const CkFuture sum = CkCreateFuture();
+  CProxy_Summer summer = CProxy_Summer::ckNew(0, sum, CkMyPe());
+  CthYield();
+  if (Part().isOfAnother()) CkAbort("what is made elsewhere is taken for a part of an object whose constructor waits");
+  summer.hear(3);
+  Number* const heard = static_cast<Number*>(CkWaitReleaseFuture(sum.id));
+  if (heard->value != 3) CkAbort("a chare whose constructor waits has heard something else");
+  delete heard;
 }
 
 void Main::bytesOfTuple(int n, char* bytes) {

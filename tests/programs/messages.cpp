@@ -1,5 +1,7 @@
 // Messages as readonlys, with conditional fields, with an alloc(), with pack() and unpack() of their own; their
 // envelopes; futures by number. Each step of Main is one check.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <string>
@@ -60,6 +62,14 @@ class Record : public CMessage_Record {
  public:
   int count;
   int* values;
+};
+// What points into it lies on a page of its own.
+class Wide : public CMessage_Wide {
+ public:
+  static constexpr std::size_t page = 4096;
+  char before[page];
+  int* values;
+  char behind[page];
 };
 // What it owns is on no other process, also of this host.
 class Chain : public CMessage_Chain {
@@ -163,7 +173,7 @@ class Main : public CBase_Main {
       }
       case 3: {  // as parameters, one of them null; the program's own share stays
         require(CkNumPes() > 1 || loads == 0, "loads are left behind in parcels");
-        expected_ = CkNumPes() + 1;
+        expected_ = CkNumPes() + 2;
         kept_ = new Load;
         kept_->weights.assign(300, 0.5);
         require(posts_[CkMyPe()].weighs(kept_, 300) && kept_->weights.size() == 300, "a [local] call takes a share");
@@ -171,6 +181,9 @@ class Main : public CBase_Main {
         Load* unloaded = new Load;
         unloaded->weights.assign(3, 1);
         posts_[CkNumPes() - 1].unload(unloaded);
+        Load* here = new Load;
+        here->weights.assign(4, 1);
+        posts_[CkMyPe()].unloadHere(here);
         return posts_.weigh(kept_, 300, nullptr);
       }
       case 4: {  // `new` as it is written; the arguments of alloc() are those of new
@@ -193,7 +206,9 @@ class Main : public CBase_Main {
         return thisProxy.holders();
       case 9:
         return thisProxy.bodies();
-      case 10:  // what was made twice tells twice
+      case 10:
+        return thisProxy.ownersHold();
+      case 11:  // what was made twice tells twice
         return CkStartQD(CkCallback(CkIndex_Main::step(), thisProxy));
       default:
         require(expected_ == 0, "something was made more often than it was asked for");
@@ -230,6 +245,7 @@ class Main : public CBase_Main {
   }
 
   void holders();
+  void ownersHold();
   void bodies();
   static void recordCame(void* main, void* message);
   void chains();
@@ -385,6 +401,56 @@ void Main::holders() {
   CkArrayOptions mapped(1);
   mapped.setMap(CProxy_Places::ckNew());
   CProxy_Shelf::ckNew(record(200), mapped);
+}
+namespace {
+// Whether the page with the pointer of a message may be written to.
+void protect(Wide* message, bool writable) {
+  const auto page = reinterpret_cast<std::uintptr_t>(&message->values) / Wide::page * Wide::page;
+  require(mprotect(reinterpret_cast<void*>(page), Wide::page, writable ? PROT_READ | PROT_WRITE : PROT_READ) == 0,
+          "a page cannot be protected");
+}
+bool isWhole(const Wide* message) {
+  const char* const values = reinterpret_cast<const char*>(message->values);
+  return values >= reinterpret_cast<const char*>(message + 1) &&
+         values < reinterpret_cast<const char*>(message + 1) + 64 && message->values[0] == 11 &&
+         message->values[1] == 12;
+}
+}  // namespace
+// Copies of what others may be reading are made without a write to it. And of a message that packs what it owns: each
+// holder has one that it may delete.
+void Main::ownersHold() {
+  const int pes = CkNumPes();
+  expected_ = 2 * pes + 2 * pes + 2 * pes + 1;
+  for (int pe = 0; pe < pes; ++pe) {
+    Wide* message = new (2) Wide;
+    message->values[0] = 11;
+    message->values[1] = 12;
+    protect(message, false);
+    posts_[pe].keepWide(static_cast<Wide*>(CkCopyMsg(reinterpret_cast<void**>(&message))));
+    CkReferenceMsg(message);
+    posts_[pe].keepWide(message);
+    protect(message, true);
+    require(isWhole(message), "a message that was copied has changed");
+    delete message;
+  }
+  std::vector<Chain*> chains;
+  const auto held = [&chains](int links, const CkCallback& answer) {
+    chains.push_back(new Chain(links, answer));
+    return static_cast<Chain*>(CkReferenceMsg(chains.back()));
+  };
+  const CkCallback answer(chainCame, this);
+  for (int pe = 0; pe < pes; ++pe) {
+    posts_[pe].keepChain(held(3, CkCallback()));
+    posts_[pe].keepChain(held(300, CkCallback()));
+    CProxy_Smith::ckNew(held(300, answer), pe);
+  }
+  CProxy_Guild::ckNew(held(300, answer));
+  CkWaitQD();
+  for (Chain* chain : chains) {
+    require(chain->holds(), "a message that packs itself has ended for its other holder");
+    delete chain;
+  }
+  told(true);
 }
 void Main::recordCame(void* main, void* message) {
   Record* const came = static_cast<Record*>(message);
@@ -546,6 +612,15 @@ class Posts : public CBase_Posts {
   void keep(Record* message) {
     mainProxy.told(isWhole(message));
     delete message;
+  }
+  void keepWide(Wide* message) {
+    mainProxy.told(isWhole(message));
+    delete message;
+  }
+  void keepChain(Chain* chain) {
+    const bool right = chain->holds();
+    delete chain;
+    mainProxy.told(right);
   }
   void give(const CkCallback& answer) {
     Record* message = record(400);

@@ -188,7 +188,8 @@ void explainByDeclaration(const std::vector<std::string>& lines, std::size_t at,
 
 struct Missing {
   std::set<std::string> modules;
-  std::set<std::string> chares;
+  std::set<std::string> chares;                             ///< and messages
+  std::set<std::string> templates;                          ///< the same
   std::vector<std::pair<std::string, std::string>> others;  ///< a symbol, and the function that wants it
 };
 
@@ -198,7 +199,7 @@ Missing missingSymbols(const std::vector<std::string>& lines) {
   static const std::regex referenced(">>>.*:\\((.*)\\)");  // lld
   static const std::regex module("^_register(\\w+)(\\(.*\\))?$");
   static const std::regex generated(
-      "^(vtable for )?(CkIndex|CProxy|CProxyElement|CProxySection)_(\\w+)(<.*>)?(::.*)?$");
+      "^(vtable for )?(CkIndex|CProxy|CProxyElement|CProxySection|CMessage)_(\\w+)(<.*>)?(::.*)?$");
   Missing out;
   std::string function;
   std::smatch m;
@@ -211,7 +212,7 @@ Missing missingSymbols(const std::vector<std::string>& lines) {
     if (std::regex_match(symbol, m, module))
       out.modules.insert(m[1]);
     else if (std::regex_match(symbol, m, generated))
-      out.chares.insert(m[3]);
+      (m[4].matched ? out.templates : out.chares).insert(m[3]);
     else
       out.others.emplace_back(symbol, function);
   }
@@ -311,6 +312,10 @@ std::vector<Explanation> explainLinker(const std::string& printed) {
     for (const std::string& chare : missing.chares)
       out.add("what charmc generated for " + chare + " is in none of the files that are linked",
               "include the .def.h of its module in one source, behind the class " + chare + ", and link that");
+  for (const std::string& name : missing.templates)
+    out.add("what charmc generated for the template " + name + " was not included where an instance of it is used",
+            "in the header of the class " + name +
+                ", behind it: #define CK_TEMPLATES_ONLY, #include the .def.h that has it, #undef CK_TEMPLATES_ONLY");
   for (const auto& [symbol, function] : missing.others) explainOther(symbol, function, out);
   explainTwice(lines, out);
   return out.take();

@@ -47,6 +47,10 @@ class Choice : public CMessage_Choice {
   Shadow* shadow = nullptr;
   int* count;
 };
+struct Fixed : CMessage_Fixed {
+  const int* values;
+  const double* scales;
+};
 class One : public CMessage_One {
  public:
   char* text;
@@ -162,6 +166,13 @@ class Direct : public CBase_Direct {
   void made(int) {}
   void madeHome() {}
 };
+struct Waiting : CBase_Waiting {
+  Waiting(int = 3, double = 0.5) {}
+};
+struct Waits : CBase_Waits {};
+struct Alone : CBase_Alone {
+  explicit Alone(int) {}
+};
 class Near : public CBase_Near {
  public:
   int count(char*) { return 0; }
@@ -213,6 +224,12 @@ void use() {
   direct[1].quick(2, x, v);
   double d = 0;
   delete direct[1].here(&n, "text", d);
+  CProxy_Waiting waiting;  // of nothing
+  waiting = CProxy_Waiting::ckNew();
+  waiting = CProxy_Waiting(4);
+  CProxy_Waits::ckNew();
+  CProxy_Alone::ckNew();
+  delete new (3, 2) Fixed;
   CProxy_Near near = CProxy_Near::ckNew();
   n = near.count() + near[0].count(nullptr);
   near.quick();
