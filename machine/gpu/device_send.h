@@ -98,7 +98,7 @@ CK_DEVICE_FUNCTION void ck_far_store(ck_device_word* at, ck_device_word value) {
 CK_DEVICE_FUNCTION void ck_far_add(ck_device_word* at, ck_device_word more) {
   asm volatile("red.release.sys.add.u64 [%0], %1;" : : "l"(at), "l"(more) : "memory");
 }
-CK_DEVICE_FUNCTION void ck_device_pause(void) { __nanosleep(200); }
+CK_DEVICE_FUNCTION void ck_device_pause(unsigned ns) { __nanosleep(ns); }
 #elif defined(__HIP_DEVICE_COMPILE__)
 CK_DEVICE_FUNCTION ck_device_word ck_near_load(const ck_device_word* at) {
   return __hip_atomic_load(at, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
@@ -125,7 +125,9 @@ CK_DEVICE_FUNCTION void ck_far_store(ck_device_word* at, ck_device_word value) {
 CK_DEVICE_FUNCTION void ck_far_add(ck_device_word* at, ck_device_word more) {
   __hip_atomic_fetch_add(at, more, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
-CK_DEVICE_FUNCTION void ck_device_pause(void) { __builtin_amdgcn_s_sleep(8); }
+CK_DEVICE_FUNCTION void ck_device_pause(unsigned ns) {
+  for (; ns >= 100; ns -= 100) __builtin_amdgcn_s_sleep(3);
+}
 #else
 CK_DEVICE_FUNCTION ck_device_word ck_near_load(const ck_device_word* at) {
   return __atomic_load_n(at, __ATOMIC_RELAXED);
@@ -151,7 +153,7 @@ CK_DEVICE_FUNCTION void ck_far_store(ck_device_word* at, ck_device_word value) {
 CK_DEVICE_FUNCTION void ck_far_add(ck_device_word* at, ck_device_word more) {
   __atomic_fetch_add(at, more, __ATOMIC_RELEASE);
 }
-CK_DEVICE_FUNCTION void ck_device_pause(void) {}
+CK_DEVICE_FUNCTION void ck_device_pause(unsigned ns) { (void)ns; }
 #endif
 
 /* ---- the parts of a send */
@@ -222,9 +224,12 @@ CK_DEVICE_WHOLE int ck_device_send_once(ck_kernel_port port, const void* data, u
 /* The same, and while all places are taken it waits: until the port's PE takes messages, which it does between entries,
  * or the port is closed. An entry that waits for the kernel, as cudaDeviceSynchronize() does, would wait for ever. */
 CK_DEVICE_FUNCTION int ck_device_send_waiting(ck_kernel_port port, const void* data, unsigned bytes) {
+  unsigned ns =
+      250; /* longer each time: thousands of threads that look over the bus leave no room there for messages */
   int sent = ck_device_send_once(port, data, bytes);
   while (sent == ck_device_full) {
-    ck_device_pause();
+    ck_device_pause(ns);
+    if (ns < 16000) ns *= 2;
     sent = ck_device_send_once(port, data, bytes);
   }
   return sent;

@@ -64,6 +64,7 @@ struct KernelPort::Kept {
   static constexpr std::size_t kMost = 16;
   std::mutex mutex;
   std::vector<std::unique_ptr<Ring>> rings;
+  std::vector<std::unique_ptr<Ring>> given_up;  ///< kernels may still write there
 };
 
 // Until the process ends: static destructors run when the driver may be gone.
@@ -146,15 +147,14 @@ Status KernelPort::open_counts() {
   return done ? its.driver.finish(its.stream) : done;
 }
 
-// What kernels may still write to is not given to another port.
 KernelPort::~KernelPort() {
-  if (!has_come_) {
-    static_cast<void>(ring_.release());
-    return;
-  }
   ring_->next = next_;
   std::unique_ptr<Ring> oldest;  // freed when others may go on
   const std::lock_guard lock(kept().mutex);
+  if (!has_come_) {
+    kept().given_up.push_back(std::move(ring_));
+    return;
+  }
   std::vector<std::unique_ptr<Ring>>& rings = kept().rings;
   rings.push_back(std::move(ring_));
   if (rings.size() <= Kept::kMost) return;
