@@ -257,7 +257,7 @@ void Watchdog::tell() {
   for (const std::string& text : texts_) all += text;
   if (!all.empty()) all.pop_back();  // the last end of line
   const std::string seconds = std::to_string((asked_ns_ - still_since_ns_) / second_ns);
-  if (sum_.from_gpus != 0) {
+  if (!fatal_ && sum_.from_gpus != 0) {
     warned_ = true;
     return log::warn("nothing has moved for " + seconds + " s. GPUs may still bring something:\n" + all +
                      "\n  (told once; +watchdog 0 switches this off)");
