@@ -38,6 +38,8 @@ typedef struct ck_port_counts {
   ck_device_word places_left;
   ck_device_word next; /* message */
   ck_device_word seen; /* of `taken`, by those that have added it to places_left */
+  ck_device_word
+      looking; /* a thread that looks there now, 1 or 0: each look takes the bus a little of messages' time */
 } ck_port_counts;
 
 /* In pinned memory, on a line of its own each: the host's, and the kernels'. */
@@ -167,13 +169,14 @@ CK_DEVICE_FUNCTION int ck_port_take_place(ck_kernel_port port) {
       if ((long long)ck_near_take(&counts->places_left) > 0) return 1;
       ck_near_give(&counts->places_left, 1);
     }
-    if (looked) return 0;
+    if (looked || !ck_near_replace(&counts->looking, 0, 1)) return 0;
     /* acquire: its partner is KernelPort::take(), which has read the places before it says that they are free. A thread
      * that counts places_left down after that sees it too: give is a release, take an acquire. */
     seen = ck_near_load(&counts->seen);
     taken = ck_far_load(&port.head->taken);
-    if ((long long)(taken - seen) <= 0) return 0;
-    if (ck_near_replace(&counts->seen, seen, taken)) ck_near_give(&counts->places_left, taken - seen);
+    if ((long long)(taken - seen) > 0 && ck_near_replace(&counts->seen, seen, taken))
+      ck_near_give(&counts->places_left, taken - seen);
+    ck_near_give(&counts->looking, ~0ull);
   }
 }
 

@@ -142,7 +142,7 @@ Status KernelPort::open_counts() {
   Ring& its = *ring_;
   word(its.pinned().head.taken).store(next_ - 1, std::memory_order_relaxed);
   word(its.pinned().head.too_long).store(0, std::memory_order_relaxed);
-  its.pinned().written = {handle_.opening, its.places, next_, next_ - 1};
+  its.pinned().written = {handle_.opening, its.places, next_, next_ - 1, 0};
   Status done = its.driver.copy(its.stream, its.counts, &its.pinned().written, sizeof(ck_port_counts));
   return done ? its.driver.finish(its.stream) : done;
 }
@@ -185,7 +185,7 @@ std::uint64_t KernelPort::too_long() const {
 Status KernelPort::begin_close(std::uint64_t now_ns) {
   Ring& its = *ring_;
   closing_since_ns_ = now_ns;
-  its.pinned().written = {0, kNoPlaces, 0, 0};
+  its.pinned().written = {0, kNoPlaces, 0, 0, 0};
   static_assert(offsetof(ck_port_counts, next) == 2 * sizeof(ck_device_word));
   if (Status closed = its.driver.copy(its.stream, its.counts, &its.pinned().written, offsetof(ck_port_counts, next));
       !closed)
