@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/this_host.h"
 #include "machine/gpu/copies.h"
+#include "machine/gpu/files.h"
 #include "machine/gpu/imports.h"
 #include "machine/gpu/kind_cache.h"
 #include "machine/gpu/pinned_pool.h"
@@ -164,6 +165,8 @@ class GpuMemory final : public ucx::DeviceMemory {
   Result<Seen> seen_or_look(Place place, std::uint64_t bytes = 0);
   Result<Seen> with_room(const Seen& seen, std::uint64_t bytes);
   void use(const Seen& seen);
+  static Status export_by_handle(const Seen& seen, Export& exported);
+  static Status export_by_file(const Seen& seen, Export& exported);
   OfVendor* vendor_of(MemoryKind kind) {
     const auto found = std::find_if(vendors_.begin(), vendors_.end(), [&](const auto& vendor) {
       return gpu::vendors()[vendor->number].on_device == kind;
@@ -486,17 +489,40 @@ std::vector<std::byte> GpuMemory::describe(Place place) {
   }
   Description description;
   description.is_written = is_written;
-  description.exported = {{}, boot_number(), this_process(), memory.buffer, memory.begin, memory.size};
+  description.exported = {{}, boot_number(), this_process(), memory.buffer, memory.begin, memory.size, 0};
   description.vendor = static_cast<std::uint8_t>(vendor.number);
   description.uuid = vendor.driver.gpus()[static_cast<std::size_t>(seen->gpu())].uuid;
-  if (!memory.exportable) return pack(description);
-  Result<IpcHandle> handle = vendor.driver.export_memory(memory);
-  if (!handle) log::detail(handle.message());
-  description.has_handle = handle.ok();
-  if (handle) description.exported.handle = *handle;
+  if (!memory.exportable && memory.kind != Kind::vmm) return pack(description);
+  const Status may = memory.kind == Kind::vmm ? export_by_file(*seen, description.exported)
+                                              : export_by_handle(*seen, description.exported);
+  if (!may) log::detail(may.message());
+  description.has_handle = may.ok();
   if (vendor.described.size() >= 4096) vendor.described.clear();
   vendor.described[memory.buffer] = description;
   return pack(description);
+}
+
+Status GpuMemory::export_by_handle(const Seen& seen, Export& exported) {
+  Result<IpcHandle> handle = seen.vendor->driver.export_memory(seen.memory);
+  if (handle) exported.handle = *handle;
+  return handle ? Status() : handle.status();
+}
+
+// A message that several mappings hold goes through pinned pieces: each would be a file.
+Status GpuMemory::export_by_file(const Seen& seen, Export& exported) {
+  Driver& driver = seen.vendor->driver;
+  if (!seen.memory.exportable) {
+    const Status may = driver.may_give_files(seen.gpu());
+    return Status::failure("memory of GPU " + std::to_string(seen.gpu()) +
+                           " that was mapped by hand goes through pinned memory to other processes: " +
+                           (may ? "it was not made with CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR" : may.message()));
+  }
+  const Result<Driver::Mapped> mapped = driver.mapping_of(seen.memory, seen.at);
+  if (!mapped) return mapped.status();
+  exported.begin = mapped->begin;
+  exported.size = mapped->size;
+  exported.by_file = 1;
+  return give_files(driver);
 }
 
 // A mapping is made for the GPU that is to copy: through another one's it would not be reached directly.

@@ -25,7 +25,7 @@ struct Answer {
 
 /// Numbers of errors and of questions about an address, which are the same for both.
 inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNoCurrent = 201, kNoImage = 209, kNotReady = 600,
-                     kAlreadyReached = 704;
+                     kAlreadyReached = 704, kNotSupported = 801;
 inline constexpr unsigned kEventWithTiming = 0, kEventWithoutTiming = 2;  ///< flags of an event
 enum class Question : int {
   context = 1,
@@ -37,6 +37,7 @@ enum class Question : int {
   legacy_ipc = 10,
   begin = 11,
   size = 12,
+  handle_types = 14,
   pool = 17
 };
 
@@ -181,7 +182,7 @@ class DriverOver final : public Driver {
     return answer.error == kAlreadyReached ? Status() : done(answer, gpu);
   }
   Result<IpcHandle> export_memory(const Memory& memory) override {
-    if (!memory.exportable) {
+    if (!memory.exportable || memory.kind == Kind::vmm) {
       return Status::failure(std::string("memory of kind ") + name_of(memory.kind) +
                              " has no handle for other processes");
     }
@@ -196,7 +197,60 @@ class DriverOver final : public Driver {
     return answer.error == 0 ? Result<std::byte*>(static_cast<std::byte*>(found)) : failed(answer, gpu);
   }
   Status forget(int gpu, std::byte* imported) override {
-    return done(at(gpu, [&] { return calls_.forget(imported); }), gpu);
+    std::uint64_t by_file = 0;
+    {
+      const std::lock_guard lock(by_file_mutex_);
+      if (const auto found = by_file_.find(imported); found != by_file_.end()) {
+        by_file = found->second;
+        by_file_.erase(found);
+      }
+    }
+    return done(at(gpu, [&] { return by_file != 0 ? calls_.forget_file(imported, by_file) : calls_.forget(imported); }),
+                gpu);
+  }
+
+  // Numbers tell mappings apart, and nothing tells where one begins.
+  Result<Mapped> mapping_of(const Memory& memory, const void* address) override {
+    constexpr std::uint64_t kUnit = 64 << 10;  // no driver maps less at a time
+    const std::uint64_t units = memory.size / kUnit;
+    const std::uint64_t here = (reinterpret_cast<std::uintptr_t>(address) - memory.begin) / kUnit;
+    const auto is_its = [&](std::uint64_t unit) {
+      const Result<std::uint64_t> buffer = buffer_of(reinterpret_cast<const void*>(memory.begin + unit * kUnit));
+      return buffer && *buffer == memory.buffer;
+    };
+    if (memory.buffer == 0 || !is_its(here)) return Status::failure("memory that is not mapped any more");
+    std::uint64_t first = here, before = 0, last = here, behind = units;  // in [before, first] it begins
+    while (before < first) {
+      const std::uint64_t middle = before + (first - before) / 2;
+      if (is_its(middle)) {
+        first = middle;
+      } else {
+        before = middle + 1;
+      }
+    }
+    while (last + 1 < behind) {
+      const std::uint64_t middle = last + (behind - last) / 2;
+      (is_its(middle) ? last : behind) = middle;
+    }
+    return Mapped{memory.begin + first * kUnit, (last + 1 - first) * kUnit};
+  }
+  Status may_give_files(int gpu) override {
+    const std::string why_not = calls_.why_no_files(gpu);
+    return why_not.empty() ? Status() : Status::failure("GPU " + std::to_string(gpu) + ": " + why_not);
+  }
+  Result<int> open_file(const void* mapping) override {
+    int file = -1, gpu = 0;
+    if (const Answer answer = calls_.ask(Question::gpu, mapping, &gpu); answer.error != 0) return failed(answer);
+    const Answer answer = at(gpu, [&] { return calls_.open_file(mapping, &file); });
+    return answer.error == 0 ? Result<int>(file) : failed(answer, gpu);
+  }
+  Result<std::byte*> import_file(int gpu, int file, std::uint64_t size) override {
+    void* found = nullptr;
+    const Answer answer = at(gpu, [&] { return calls_.import_file(gpu, file, size, &found); });
+    if (answer.error != 0) return failed(answer, gpu);
+    const std::lock_guard lock(by_file_mutex_);
+    by_file_[static_cast<std::byte*>(found)] = size;
+    return static_cast<std::byte*>(found);
   }
 
   Status may_share(int gpu) override {
@@ -247,7 +301,10 @@ class DriverOver final : public Driver {
     exportable = knows && (legacy & 0xFF) != 0;
     if (exportable) return Kind::device;
     if (calls_.ask(Question::pool, address, &pool).error == 0 && pool != nullptr) return Kind::pool;
-    if (calls_.is_mapped_by_hand(address)) return Kind::vmm;
+    if (calls_.is_mapped_by_hand(address)) {
+      exportable = calls_.gives_files(address);
+      return Kind::vmm;
+    }
     exportable = !knows;  // a library that cannot say so is asked by trying
     return Kind::device;
   }
@@ -283,6 +340,8 @@ class DriverOver final : public Driver {
 
   Calls calls_;
   std::vector<Gpu> gpus_;
+  std::mutex by_file_mutex_;
+  std::map<std::byte*, std::uint64_t> by_file_;  ///< bytes of what import_file() has mapped
   static constexpr std::size_t kWrittenLeast = 1024;
   std::mutex written_mutex_;
   std::map<std::uint64_t, std::uintptr_t>

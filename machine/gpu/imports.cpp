@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/this_host.h"
+#include "machine/gpu/files.h"
 
 namespace periapt::gpu {
 namespace {
@@ -19,10 +20,19 @@ struct Packed {
   Export exported;
   std::uint64_t check = 0;
 };
-static_assert(sizeof(Export) == 104 && sizeof(Packed) == 112, "no holes, in which bytes of the stack would travel");
+static_assert(sizeof(Export) == 112 && sizeof(Packed) == 120, "no holes, in which bytes of the stack would travel");
 
 // Against what was cut and mangled; a peer that knows the job's secret is trusted beyond that.
 std::uint64_t check_of(const Export& exported) { return fnv1a(&exported, sizeof(exported)); }
+
+Result<std::byte*> import(Driver& driver, int gpu, const Export& exported) {
+  if (exported.by_file == 0) return driver.import_memory(gpu, exported.handle);
+  const Result<int> file = ask_for_file(driver, {exported.process, exported.buffer, exported.begin});
+  if (!file) return file.status();
+  Result<std::byte*> here = driver.import_file(gpu, *file, exported.size);
+  ::close(*file);
+  return here;
+}
 
 }  // namespace
 
@@ -75,7 +85,7 @@ Result<std::byte*> Imports::acquire(int gpu, const Export& exported) {
     return known->second.here;
   }
   find_stale(exported);
-  Result<std::byte*> here = driver_.import_memory(gpu, exported.handle);
+  Result<std::byte*> here = import(driver_, gpu, exported);
   if (!here) return here;
   ++maps_;
   mappings_[name] = {exported.begin, exported.size, gpu, *here, 1, false, {}};

@@ -18,20 +18,21 @@
 
 namespace periapt::gpu {
 
-/// An allocation of a process, as it tells others of it.
+/// An allocation of a process, as it tells others of it; or a mapping of one, of which there is a file (files.h).
 struct Export {
-  IpcHandle handle{};
+  IpcHandle handle{};         ///< nothing where there is a file
   std::uint64_t boot = 0;     ///< of its host (boot_number())
   std::uint64_t process = 0;  ///< this_process() there
   std::uint64_t buffer = 0;   ///< Memory::buffer there
   std::uint64_t begin = 0;    ///< its addresses there
   std::uint64_t size = 0;
+  std::uint64_t by_file = 0;  ///< 1: it is asked for its file
 
   bool holds(std::uint64_t address, std::uint64_t bytes) const {
     return address >= begin && bytes <= size && address - begin <= size - bytes;
   }
 };
-/// 112 bytes, with a check that finds what was cut or mangled.
+/// 120 bytes, with a check that finds what was cut or mangled.
 std::vector<std::byte> pack(const Export& exported);
 std::optional<Export> unpack(std::span<const std::byte> packed);
 /// A number of this process that no other one has, nor has had.

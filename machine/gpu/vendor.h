@@ -37,7 +37,7 @@ struct Memory {
   std::uint64_t buffer = 0;  ///< the allocation's number: one that is freed and made anew has another. 0: host
   std::uintptr_t begin = 0;  ///< of the allocation
   std::uint64_t size = 0;
-  bool exportable = false;  ///< export_memory() is for such memory
+  bool exportable = false;  ///< export_memory() is for such memory; of `vmm`: open_file()
   bool imported = false;    ///< of another process: only the GPU that it was opened at, which is `gpu`, may touch it
   bool open = false;        ///< kernels of ours on its GPU may touch it at that address; of pinned memory: on any
 
@@ -165,6 +165,20 @@ class Driver {
   /// The beginning of that allocation, seen from `gpu`, until forget(). Of one's own process: a failure.
   virtual Result<std::byte*> import_memory(int gpu, const IpcHandle& handle) = 0;
   virtual Status forget(int gpu, std::byte* imported) = 0;
+  /// Memory that was mapped by hand: the bytes that one mapping holds, which are those of one file. What look() says
+  /// of an address there is about all that was reserved with it, but Memory::buffer is the mapping's number.
+  struct Mapped {
+    std::uintptr_t begin = 0;
+    std::uint64_t size = 0;
+  };
+  virtual Result<Mapped> mapping_of(const Memory& memory, const void* address) = 0;
+  /// Can processes give such memory to others by files? A failure says what is missing. And whether this one may be,
+  /// says Memory::exportable: the program has made it so or not.
+  virtual Status may_give_files(int gpu) = 0;
+  /// A file of the mapping that begins there, which the caller closes. It keeps the memory.
+  virtual Result<int> open_file(const void* mapping) = 0;
+  /// As import_memory(), of what another process has opened; the file is the caller's still.
+  virtual Result<std::byte*> import_file(int gpu, int file, std::uint64_t size) = 0;
 
   // ---- other devices, which read and write a GPU's memory themselves
 

@@ -11,6 +11,7 @@
 #include "runtime/array/array_manager.h"
 #include "runtime/collective/quiescence.h"
 #include "runtime/converse/converse.h"
+#include "runtime/face/kernel_ports.h"
 #include "runtime/objects/balance_hook.h"
 #include "runtime/objects/futures.h"
 #include "runtime/objects/node_groups.h"
@@ -158,10 +159,12 @@ Watchdog::Answer Watchdog::look(PeObjects& objects) {
   if (objects.balance) a.waiting += objects.balance->waiting();
   if (objects.posts) a.waiting += objects.posts->waiting();
   a.more_idle_s = 2 * pe.idle_seconds() - 1e-9 * static_cast<double>(clock::now_ns());
-  // The pauses of quiescence detection and of the watchdog are timers too, but bring nothing new.
-  const std::size_t timers =
-      pe.conditions.timers() - (objects.quiescence->pausing() ? 1 : 0) - (objects.watchdog->armed_ ? 1 : 0);
+  // The pauses of quiescence detection and of the watchdog are timers too, but bring nothing new; those that look at
+  // what kernels send are told of by themselves.
+  const std::size_t timers = pe.conditions.timers() - (objects.quiescence->pausing() ? 1 : 0) -
+                             (objects.watchdog->armed_ ? 1 : 0) - kernel_port_timers(pe);
   a.may_move = (pe.is_busy() || pe.port.parked() != 0 || pe.has_transfers() || timers != 0) ? 1 : 0;
+  a.from_gpus = static_cast<std::uint32_t>(kernels_that_may_send(pe));
   return a;
 }
 
@@ -178,6 +181,7 @@ void Watchdog::heard(int pe, const Answer& answer) {
   sum_.waiting += answer.waiting;
   sum_.more_idle_s += answer.more_idle_s;
   sum_.may_move += answer.may_move;
+  sum_.from_gpus += answer.from_gpus;
   if (--missing_ == 0) judge();
 }
 
@@ -197,7 +201,8 @@ void Watchdog::judge() {
   if (!still) return;
   const std::uint64_t for_ns = asked_ns_ - still_since_ns_;
   const bool tells = for_ns >= warn_factor * patience_ns;
-  fatal_ = ((sum_.undeliverable > 0 || known_cause) && for_ns >= patience_ns) || (ends_run && tells);
+  fatal_ = sum_.from_gpus == 0 &&
+           (((sum_.undeliverable > 0 || known_cause) && for_ns >= patience_ns) || (ends_run && tells));
   if (fatal_ || (!warned_ && tells)) ask_for_explanations();
 }
 
@@ -226,6 +231,7 @@ std::string Watchdog::explain(PeObjects& objects) {
   if (objects.posts) text += objects.posts->describe();
   text += zero_copy::describe_waiting_for_room(objects.pe);
   text += zero_copy::describe_gathers(objects.pe);
+  text += describe_kernel_ports(objects.pe);
   for (const Explainer library : libraries) text += library(objects.pe.index);
   return shortened(text);
 }
@@ -251,6 +257,11 @@ void Watchdog::tell() {
   for (const std::string& text : texts_) all += text;
   if (!all.empty()) all.pop_back();  // the last end of line
   const std::string seconds = std::to_string((asked_ns_ - still_since_ns_) / second_ns);
+  if (!fatal_ && sum_.from_gpus != 0) {
+    warned_ = true;
+    return log::warn("nothing has moved for " + seconds + " s. GPUs may still bring something:\n" + all +
+                     "\n  (told once; +watchdog 0 switches this off)");
+  }
   if (known_cause) fatal(known_cause->what, all, known_cause->why, known_cause->what_next);
   if (fatal_ && sum_.undeliverable > 0)
     fatal("nothing has moved for " + seconds + " s, and messages wait for receivers that do not exist", all,

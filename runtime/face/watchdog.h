@@ -3,9 +3,10 @@
 // While PE 0 is idle it asks every PE, once a second, what it has counted and what waits there. When nothing has moved
 // for a while, it collects sentences from all PEs: messages that wait for an element, group or chare that doesn't
 // exist, unfinished reductions, threads that wait for a value. Messages that can never be delivered end the run; a
-// standstill without any is told once, because something may still come from outside. A PE that works does not answer;
-// one that has not answered for a long time while PE 0 was idle is told once as well. PERIAPT_STANDSTILL=end ends the
-// run then too, as tests want it. `+watchdog N`: after N seconds; 0: never.
+// standstill without any is told once, because something may still come from outside; so is any while a kernel may
+// still send something (kernel_ports.h). A PE that works does not answer; one that has not answered for a long time
+// while PE 0 was idle is told once as well. PERIAPT_STANDSTILL=end ends the run then too, as tests want it. `+watchdog
+// N`: after N seconds; 0: never.
 //
 // A busy run pays one timer a second on PE 0, and nothing anywhere else.
 #pragma once
@@ -43,6 +44,7 @@ class Watchdog {
     std::uint64_t waiting = 0;        // threads, and rounds of reductions that have begun
     double more_idle_s = 0;           // idle time less all other, until it looked, which may be late
     std::uint32_t may_move = 0;       // queued work, or a timer that may bring some
+    std::uint32_t from_gpus = 0;      // what kernels may still send or bring to an end
   };
   static void on_ask(Pe&, Delivery&);
   static void on_answer(Pe&, Delivery&);

@@ -178,7 +178,7 @@ class ImportsTest : public CopiesTest {
  protected:
   Export exported(std::byte* memory) {
     const Memory known = *driver.look(memory);
-    return {*driver.export_memory(known), boot_number(), this_process(), known.buffer, known.begin, known.size};
+    return {*driver.export_memory(known), boot_number(), this_process(), known.buffer, known.begin, known.size, 0};
   }
 };
 

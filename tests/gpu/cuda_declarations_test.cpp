@@ -44,6 +44,12 @@ static_assert(is(Question::gpu, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL));
 static_assert(is(Question::legacy_ipc, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE));
 static_assert(is(Question::begin, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR));
 static_assert(is(Question::size, CU_POINTER_ATTRIBUTE_RANGE_SIZE));
+static_assert(is(Question::handle_types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES));
+static_assert(kFilesSupported == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+static_assert(kPosixFile == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && kOnDevice == CU_MEM_LOCATION_TYPE_DEVICE);
+static_assert(kReadAndWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE && kNotSupported == CUDA_ERROR_NOT_SUPPORTED);
+static_assert(offsetof(MemoryAccess, location) == offsetof(CUmemAccessDesc, location.id) &&
+              offsetof(MemoryAccess, rights) == offsetof(CUmemAccessDesc, flags));
 static_assert(is(Question::pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE));
 
 TEST(CudaDeclarations, AreThoseOfCudaH) { SUCCEED() << "or this file would not have been compiled"; }

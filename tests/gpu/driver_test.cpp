@@ -7,7 +7,9 @@
 #include <cstring>
 #include <vector>
 
+#include "machine/gpu/files.h"
 #include "machine/gpu/kind_cache.h"
+#include "tests/gpu/by_hand.h"
 #include "tests/gpu/gpu_fixture.h"
 
 namespace periapt::gpu {
@@ -299,6 +301,62 @@ TEST_P(DriverTest, WhatDevicesMayWriteIsKnownUntilItIsFreed) {
   }
   EXPECT_FALSE(driver.may_be_written(first)) << "numbers of what was freed would fill the memory";
   EXPECT_TRUE(driver.may_be_written(stays.buffer));
+}
+
+// What a driver says of an address there is about all that was reserved with it; the numbers tell mappings apart.
+TEST_P(DriverTest, MemoryThatIsMappedByHandIsGivenByFiles) {
+  if (std::string(GetParam()) != "cuda") {
+    EXPECT_THAT(driver.may_give_files(0).message(), HasSubstr("HIP does not say"));
+    return;
+  }
+  constexpr std::uint64_t kPiece = by_hand::Pieces::kBytes;
+  {
+    by_hand::Pieces pieces(1, 5);
+    for (const std::size_t piece : {1, 2, 4}) pieces.map(piece, piece != 4);
+    for (const std::size_t piece : {1, 2, 4}) {
+      for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{1}, kPiece / 2, kPiece - 1}) {
+        const Memory memory = look(pieces.at(piece) + offset);
+        EXPECT_EQ(memory.kind, Kind::vmm);
+        EXPECT_EQ(memory.size, 5 * kPiece);
+        EXPECT_EQ(memory.exportable, piece != 4);
+        const Result<Driver::Mapped> mapped = driver.mapping_of(memory, pieces.at(piece) + offset);
+        ASSERT_TRUE(mapped.ok()) << mapped.message();
+        EXPECT_EQ(mapped->begin, reinterpret_cast<std::uintptr_t>(pieces.at(piece)));
+        EXPECT_EQ(mapped->size, kPiece);
+      }
+    }
+    const Memory memory = look(pieces.at(1));
+    EXPECT_FALSE(driver.mapping_of(memory, pieces.at(3)).ok());
+    EXPECT_THAT(driver.open_file(pieces.at(4)).message(), HasSubstr("cuMemExportToShareableHandle on GPU 1: "));
+    ASSERT_TRUE(give_files(driver).ok());
+    ASSERT_TRUE(give_files(driver).ok()) << "one thread is enough";
+    FileName name{this_process(), memory.buffer, reinterpret_cast<std::uintptr_t>(pieces.at(1))};
+    const std::int64_t before = settings.imports;
+    const Result<int> file = ask_for_file(driver, name);
+    ASSERT_TRUE(file.ok()) << file.message();
+    const Result<std::byte*> there = driver.import_file(1, *file, kPiece);
+    ASSERT_TRUE(there.ok()) << there.message();
+    EXPECT_EQ(settings.imports, before + 1);
+    EXPECT_FALSE(look(*there).exportable) << "it is another process's";
+    write(*there, pattern(5000, 3));
+    EXPECT_EQ(read(pieces.at(1), 5000), pattern(5000, 3));
+    EXPECT_TRUE(driver.forget(1, *there).ok());
+    EXPECT_EQ(settings.imports, before);
+    EXPECT_FALSE(driver.import_file(1, *file, kPiece / 2).ok());
+    ::close(*file);
+    settings.files = 0;
+    EXPECT_THAT(ask_for_file(driver, name).message(), HasSubstr("on GPU 1: operation not permitted"));
+    EXPECT_THAT(driver.may_give_files(1).message(), HasSubstr("GPU 1: its driver gives no files"));
+    settings.files = 1;
+    pieces.unmap(1);
+    EXPECT_THAT(ask_for_file(driver, name).message(), HasSubstr("not mapped there any more"));
+    pieces.map(1, true);
+    EXPECT_THAT(ask_for_file(driver, name).message(), HasSubstr("not mapped there any more"));
+    EXPECT_NE(look(pieces.at(1)).buffer, memory.buffer);
+    ++name.process;
+    EXPECT_THAT(ask_for_file(driver, name).message(), HasSubstr("cannot be asked for its file"));
+    for (const std::size_t piece : {1, 2, 4}) pieces.unmap(piece);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, DriverTest, ::testing::Values("cuda", "hip"),

@@ -175,7 +175,7 @@ TEST_P(PacksTest, ReadAnotherGpusMemoryWhereTheBusAllowsIt) {
 TEST_P(PacksTest, ReadAnotherProcesssMemoryAtTheGpuThatItWasOpenedAt) {
   std::byte* const memory = make(Kind::device, 160);
   const Memory seen = *driver.look(memory);
-  const Export sent{*driver.export_memory(seen), boot_number(), this_process(), seen.buffer, seen.begin, seen.size};
+  const Export sent{*driver.export_memory(seen), boot_number(), this_process(), seen.buffer, seen.begin, seen.size, 0};
   in_another_process([&]() -> std::string {
     const Result<std::byte*> here = Imports::of(driver).acquire(1, sent);
     if (!here) return here.message();

@@ -10,6 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "machine/gpu/imports.h"
+#include "tests/gpu/by_hand.h"
+
 namespace periapt::gpu {
 namespace {
 
@@ -114,6 +117,52 @@ int one_sided(Pair& pair) {
   return faults == 0 ? 0 : 1;
 }
 
+// Memory that the program maps by hand, three pieces side by side, the third without a file: one is mapped by the other
+// process, once; what two hold goes through pinned memory; and an address that has other memory by then is not read
+// through the old mapping.
+int by_hand(Pair& pair) {
+  constexpr std::uint64_t kPiece = by_hand::Pieces::kBytes;
+  if (std::string(pair.driver().vendor()) != "cuda") return 0;
+  const Imports& imports = Imports::of(pair.driver());
+  const std::size_t kept = imports.mapped();  // of earlier pairs
+  std::byte* const in = pair.make(Kind::device, 2 * kPiece);
+  by_hand::Pieces pieces(pair.gpu(), 3);
+  for (std::size_t piece = 0; piece < 3; ++piece) pieces.map(piece, piece < 2);
+  unsigned seed = 0;
+  const auto exchange = [&](std::byte* out, std::uint64_t size, std::uint64_t maps) {
+    ++seed;
+    const std::uint64_t before = imports.maps();
+    pair.fill(Kind::device, out, size, 2 * seed + static_cast<unsigned>(pair.rank()));
+    pair.fill(Kind::device, in, size, 1000);
+    pair.barrier();
+    RequestPtr receive = pair.worker().tag_receive_into(pair.kind_of(Kind::device), {in, size}, seed);
+    RequestPtr send = pair.peer().tag_send_from(pair.kind_of(Kind::device), {out, size}, seed);
+    pair.wait(receive);
+    pair.wait(send);
+    const std::string which = "message " + std::to_string(seed);
+    if (!pair.holds(Kind::device, in, size, 2 * seed + static_cast<unsigned>(1 - pair.rank())))
+      fault(pair, which + ": other contents");
+    if (const std::uint64_t made = imports.maps() - before; made != (pair.way().maps ? maps : 0))
+      fault(pair, which + ": " + std::to_string(made) + " mappings were made");
+    pair.barrier();
+  };
+  exchange(pieces.at(0) + 1000, 300'000, 1);
+  exchange(pieces.at(0) + kPiece - 300'000, 300'000, 0);
+  exchange(pieces.at(1), kPiece, 1);
+  exchange(pieces.at(1) - 200'000, 400'000, 0);
+  exchange(pieces.at(2) + 5, 300'000, 0);
+  exchange(pieces.at(2) - 200'000, 400'000, 0);
+  for (int round = 0; round < 6; ++round) {
+    pieces.unmap(0);
+    pieces.map(0, true);
+    exchange(pieces.at(0), 300'000, 1);
+    if (pair.way().maps && imports.mapped() != kept + 2)
+      fault(pair, std::to_string(imports.mapped() - kept) + " mappings are kept, of two pieces");
+  }
+  for (std::size_t piece = 0; piece < 3; ++piece) pieces.unmap(piece);
+  return faults == 0 ? 0 : 1;
+}
+
 // The other process ends in the middle of many large messages.
 int dies(Pair& pair) {
   const std::uint64_t size = pair.way().largest;
@@ -137,7 +186,8 @@ int dies(Pair& pair) {
   return 0;
 }
 
-const bench::Parts kParts = {{"contents", contents}, {"freed", freed}, {"one_sided", one_sided}, {"dies", dies}};
+const bench::Parts kParts = {
+    {"contents", contents}, {"freed", freed}, {"one_sided", one_sided}, {"by_hand", by_hand}, {"dies", dies}};
 
 struct Case {
   unsigned vendor;
@@ -159,6 +209,7 @@ class PairTest : public ::testing::TestWithParam<Case> {
 TEST_P(PairTest, ContentsSurviveFromEveryKindOfMemoryToEveryKind) { run("contents"); }
 TEST_P(PairTest, FreedMemoryIsNotReadThroughAnOldMapping) { run("freed"); }
 TEST_P(PairTest, PutsAndGetsReachMemoryOfTheOtherProcess) { run("one_sided"); }
+TEST_P(PairTest, MemoryThatIsMappedByHandIsMappedByItsFile) { run("by_hand"); }
 TEST_P(PairTest, APeerThatDiesInTheMiddleIsAnEndOfItsMessages) { run("dies"); }
 
 INSTANTIATE_TEST_SUITE_P(Ways, PairTest,

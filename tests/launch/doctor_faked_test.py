@@ -266,6 +266,9 @@ class Probes(unittest.TestCase):
         self.told(host("gpus=2"), "CUDA 1", "good", "Fake GPU 1 at 0000:11:00.0, 1 TiB, driver for CUDA 13.0")
         self.told(host("gpus=2", CUDA_VISIBLE_DEVICES="1"), "CUDA 0", "good", "Fake GPU 1 ")
         self.told(host("gpus=2"), "CUDA 1 dma-buf", "good", "RDMA adapters whose drivers take it reach its memory")
+        self.told(host("gpus=2"), "CUDA 1 by hand", "good", "other processes of this host map memory that was made with a file")
+        self.told(host("gpus=2,files=0"), "CUDA 1 by hand", "limited",
+                  "memory mapped by hand goes through the host to other processes: GPU 1: its driver gives no files")
         self.told(host("gpus=2,dma-buf=0"), "CUDA 1 dma-buf", "limited", "do not reach its memory: GPU 1: its driver has no dma-buf",
                   remedy="open kernel modules")
         self.told(host("gpus=0"), "CUDA", "limited", "not used: there is a driver, and no GPU for this process")

@@ -64,6 +64,15 @@ void probe_gpus(const gpu::Vendor& vendor, Findings& findings) {
       findings.push_back(
           {"devices", name + " dma-buf", State::good, "RDMA adapters whose drivers take it reach its memory", ""});
     }
+    if (const Status may = driver.value()->may_give_files(static_cast<int>(i)); !may) {
+      findings.push_back(not_good(name + " by hand", State::limited,
+                                  "memory mapped by hand goes through the host to other processes: ", may.message()));
+    } else {
+      findings.push_back({"devices", name + " by hand", State::good,
+                          "other processes of this host map memory that was made with a file "
+                          "(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)",
+                          ""});
+    }
     const Result<gpu::Kernel>& kernel = gpu::Folder::kernel(*driver.value(), static_cast<int>(i));
     findings.push_back(
         {"devices",

@@ -27,6 +27,10 @@ struct MemoryHandle {
   char reserved[64];
 };
 using AllocationHandle = unsigned long long;
+struct MemoryAccess {  ///< CUmemAccessDesc
+  int location_type, location;
+  int rights;
+};
 struct OpaqueArray;
 struct RowsOfMemory {  ///< CUDA_MEMCPY2D
   std::size_t from_x, from_y;
@@ -46,8 +50,9 @@ struct RowsOfMemory {  ///< CUDA_MEMCPY2D
 
 inline constexpr unsigned kStreamNonBlocking = 1, kHostPortable = 1, kManagedGlobal = 1, kIpcLazyPeers = 1,
                           kMemoryTypeDevice = 2, kMemoryTypeUnified = 4;
-inline constexpr int kMpsEnabled = 133, kDmaBufSupported = 124;  ///< of device_attribute()
-inline constexpr int kSyncMemops = 6;                            ///< of set_pointer_attribute()
+inline constexpr int kMpsEnabled = 133, kDmaBufSupported = 124, kFilesSupported = 103;  ///< of device_attribute()
+inline constexpr int kPosixFile = 1, kOnDevice = 1, kReadAndWrite = 3;                  ///< of what is mapped by hand
+inline constexpr int kSyncMemops = 6;                                                   ///< of set_pointer_attribute()
 inline constexpr int kRangeAsDmaBuf = 1;
 inline constexpr Result_ kNoContext = 201;
 
@@ -81,6 +86,13 @@ inline constexpr Result_ kNoContext = 201;
   X(pool_free, cuMemFreeAsync, (Address, NativeStream))                                                             \
   X(retain_allocation, cuMemRetainAllocationHandle, (AllocationHandle*, void*))                                     \
   X(release_allocation, cuMemRelease, (AllocationHandle))                                                           \
+  X(export_allocation, cuMemExportToShareableHandle, (void*, AllocationHandle, int, unsigned long long))            \
+  X(import_allocation, cuMemImportFromShareableHandle, (AllocationHandle*, void*, int))                             \
+  X(reserve_addresses, cuMemAddressReserve, (Address*, std::size_t, std::size_t, Address, unsigned long long))      \
+  X(free_addresses, cuMemAddressFree, (Address, std::size_t))                                                       \
+  X(map_allocation, cuMemMap, (Address, std::size_t, std::size_t, AllocationHandle, unsigned long long))            \
+  X(unmap, cuMemUnmap, (Address, std::size_t))                                                                      \
+  X(set_access, cuMemSetAccess, (Address, std::size_t, const MemoryAccess*, std::size_t))                           \
   X(copy_async, cuMemcpyAsync, (Address, Address, std::size_t, NativeStream))                                       \
   X(copy_rows_async, cuMemcpy2DAsync_v2, (const RowsOfMemory*, NativeStream))                                       \
   X(stream_create, cuStreamCreate, (NativeStream*, unsigned))                                                       \

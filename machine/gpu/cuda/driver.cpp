@@ -81,6 +81,10 @@ struct Calls {
     library.release_allocation(handle);
     return true;
   }
+  bool gives_files(const void* address) {
+    std::uint64_t types = 0;
+    return ask(Question::handle_types, address, &types).error == 0 && (types & kPosixFile) != 0;
+  }
 
   Answer allocate(Kind kind, void** made, std::uint64_t bytes) {
     if (kind == Kind::pinned) return {library.host_alloc(made, bytes, kHostPortable), "cuMemHostAlloc"};
@@ -222,6 +226,50 @@ struct Calls {
     return answer;
   }
   Answer forget(void* imported) { return {library.ipc_forget(of(imported)), "cuIpcCloseMemHandle"}; }
+
+  std::string why_no_files(int gpu) {
+    int yes = 0;
+    Device device = 0;
+    if (library.device_get(&device, gpu) == 0 && library.device_attribute(&yes, kFilesSupported, device) == 0 &&
+        yes != 0) {
+      return {};
+    }
+    return "its driver gives no files of memory that was mapped by hand";
+  }
+  Answer open_file(const void* mapping, int* file) {
+    AllocationHandle handle = 0;
+    if (int error = library.retain_allocation(&handle, const_cast<void*>(mapping)); error != 0)
+      return {error, "cuMemRetainAllocationHandle"};
+    const int error = library.export_allocation(file, handle, kPosixFile, 0);
+    library.release_allocation(handle);
+    return {error, "cuMemExportToShareableHandle"};
+  }
+  Answer import_file(int gpu, int file, std::uint64_t size, void** found) {
+    AllocationHandle handle = 0;
+    void* const named = reinterpret_cast<void*>(static_cast<std::intptr_t>(file));
+    if (int error = library.import_allocation(&handle, named, kPosixFile); error != 0)
+      return {error, "cuMemImportFromShareableHandle"};
+    Address address = 0;
+    Answer answer{library.reserve_addresses(&address, size, 0, 0, 0), "cuMemAddressReserve"};
+    if (answer.error == 0) {
+      answer = map_all(gpu, address, size, handle);
+      if (answer.error != 0) library.free_addresses(address, size);
+    }
+    library.release_allocation(handle);  // the mapping keeps it
+    *found = reinterpret_cast<void*>(address);
+    return answer;
+  }
+  Answer map_all(int gpu, Address address, std::uint64_t size, AllocationHandle handle) {
+    if (int error = library.map_allocation(address, size, 0, handle, 0); error != 0) return {error, "cuMemMap"};
+    const MemoryAccess access{kOnDevice, gpu, kReadAndWrite};
+    const int error = library.set_access(address, size, &access, 1);
+    if (error != 0) library.unmap(address, size);
+    return {error, "cuMemSetAccess"};
+  }
+  Answer forget_file(void* imported, std::uint64_t size) {
+    if (int error = library.unmap(of(imported), size); error != 0) return {error, "cuMemUnmap"};
+    return {library.free_addresses(of(imported), size), "cuMemAddressFree"};
+  }
 
   std::string why_not_shared(int gpu) {
     if (library.range_handle == nullptr) {

@@ -158,6 +158,15 @@ struct Calls {
   }
   Answer forget(void* imported) { return {library.ipc_forget(imported), "hipIpcCloseMemHandle"}; }
 
+  // Which of these the program has made so, HIP does not say.
+  bool gives_files(const void*) const { return false; }
+  std::string why_no_files(int) const { return "HIP does not say which memory that was mapped by hand has files"; }
+  Answer open_file(const void*, int*) const { return {kNotSupported, "hipMemExportToShareableHandle"}; }
+  Answer import_file(int, int, std::uint64_t, void**) const {
+    return {kNotSupported, "hipMemImportFromShareableHandle"};
+  }
+  Answer forget_file(void*, std::uint64_t) const { return {kNotSupported, "hipMemUnmap"}; }
+
   std::string why_not_shared(int) const {
     if (library.export_dmabuf != nullptr) return {};
     return "HIP " + version() + " has no dma-buf; update ROCm";

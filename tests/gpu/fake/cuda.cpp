@@ -153,11 +153,17 @@ int cuPointerGetAttribute(void* data, int attribute, Address address) {
       *static_cast<unsigned char*>(data) = found->kind == fake::Kind::device;
       return 0;
     case 11:
-      std::memcpy(data, &begin, 8);
+    case 12: {  // of what is mapped by hand: all that was reserved with it
+      std::uint64_t size = found->size;
+      machine().reservation_of(pointer(address), &begin, &size);
+      std::memcpy(data, attribute == 11 ? &begin : &size, 8);
       return 0;
-    case 12:
-      std::memcpy(data, &found->size, 8);
+    }
+    case 14: {
+      const std::uint64_t types = found->exportable ? cuda::kPosixFile : 0;
+      std::memcpy(data, &types, 8);
       return 0;
+    }
     default:
       return fake::answer(*found, pointer(address), attribute, found->kind == fake::Kind::pinned ? 1 : 2, data);
   }
@@ -174,11 +180,63 @@ int cuMemFreeHost(void* memory) { return release(memory); }
 int cuMemAllocManaged(Address* made, std::size_t bytes, unsigned) { return allocate(fake::Kind::managed, made, bytes); }
 int cuMemAllocAsync(Address* made, std::size_t bytes, NativeStream) { return allocate(fake::Kind::pool, made, bytes); }
 int cuMemFreeAsync(Address memory, NativeStream) { return release(pointer(memory)); }
-int cuMemRetainAllocationHandle(cuda::AllocationHandle*, void* memory) {
+int cuMemRetainAllocationHandle(cuda::AllocationHandle* handle, void* memory) {
   fake::count();
-  return fake::is_mapped_by_hand(memory) ? 0 : fake::kInvalidValue;
+  const auto lock = locked();
+  std::uint64_t found = 0;
+  const int error = machine().retain(memory, &found);
+  *handle = found;
+  return error;
 }
-int cuMemRelease(cuda::AllocationHandle) { return 0; }
+int cuMemRelease(cuda::AllocationHandle handle) {
+  const auto lock = locked();
+  return machine().release(handle);
+}
+int cuMemCreate(cuda::AllocationHandle* handle, std::size_t bytes, const fake::AllocationWishes* wishes,
+                unsigned long long) {
+  const auto lock = locked();
+  if (wishes->type != 1 || wishes->location_type != cuda::kOnDevice) return fake::kInvalidValue;
+  std::uint64_t made = 0;
+  const int error = machine().create(wishes->location, bytes, (wishes->handle_types & cuda::kPosixFile) != 0, &made);
+  *handle = made;
+  return error;
+}
+int cuMemExportToShareableHandle(void* file, cuda::AllocationHandle handle, int type, unsigned long long) {
+  const auto lock = locked();
+  return type == cuda::kPosixFile ? machine().file_of(handle, static_cast<int*>(file)) : fake::kInvalidValue;
+}
+int cuMemImportFromShareableHandle(cuda::AllocationHandle* handle, void* file, int type) {
+  const auto lock = locked();
+  if (type != cuda::kPosixFile) return fake::kInvalidValue;
+  std::uint64_t taken = 0;
+  const int error = machine().take_file(static_cast<int>(reinterpret_cast<std::intptr_t>(file)), &taken);
+  *handle = taken;
+  return error;
+}
+int cuMemAddressReserve(Address* made, std::size_t bytes, std::size_t, Address, unsigned long long) {
+  const auto lock = locked();
+  void* memory = nullptr;
+  const int error = machine().reserve(bytes, &memory);
+  *made = reinterpret_cast<Address>(memory);
+  return error;
+}
+int cuMemAddressFree(Address memory, std::size_t bytes) {
+  const auto lock = locked();
+  return machine().unreserve(pointer(memory), bytes);
+}
+int cuMemMap(Address at, std::size_t bytes, std::size_t offset, cuda::AllocationHandle handle, unsigned long long) {
+  const auto lock = locked();
+  return offset == 0 ? machine().map(pointer(at), bytes, handle) : fake::kNotSupported;
+}
+int cuMemUnmap(Address at, std::size_t bytes) {
+  const auto lock = locked();
+  return machine().unmap(pointer(at), bytes);
+}
+int cuMemSetAccess(Address at, std::size_t bytes, const cuda::MemoryAccess* access, std::size_t count) {
+  const auto lock = locked();
+  const bool good = count == 1 && access->location_type == cuda::kOnDevice && access->rights == cuda::kReadAndWrite;
+  return good ? machine().open_to(access->location, pointer(at), bytes) : fake::kInvalidValue;
+}
 int cuMemcpyAsync(Address to, Address from, std::size_t bytes, NativeStream stream) {
   fake::count();
   const auto lock = locked();
@@ -217,8 +275,11 @@ int cuLaunchKernel(cuda::Function function, unsigned blocks, unsigned, unsigned,
 int cuDeviceGetAttribute(int* value, int attribute, int) {
   *value = attribute == cuda::kMpsEnabled        ? static_cast<int>(machine().settings.mps)
            : attribute == cuda::kDmaBufSupported ? static_cast<int>(machine().settings.dma_buf != 0)
+           : attribute == cuda::kFilesSupported  ? static_cast<int>(machine().settings.files != 0)
                                                  : 0;
-  return attribute == cuda::kMpsEnabled || attribute == cuda::kDmaBufSupported ? 0 : fake::kInvalidValue;
+  const bool is_known =
+      attribute == cuda::kMpsEnabled || attribute == cuda::kDmaBufSupported || attribute == cuda::kFilesSupported;
+  return is_known ? 0 : fake::kInvalidValue;
 }
 int cuMemGetHandleForAddressRange(void* handle, Address pages, std::size_t bytes, int type, unsigned long long) {
   const auto lock = locked();

@@ -28,27 +28,17 @@ void take(Settings& settings, const std::string& word) {
   const struct {
     const char* name;
     std::int64_t* value;
-  } known[] = {{"gpus", &settings.gpus},
-               {"delay", &settings.delay},
-               {"ipc", &settings.ipc},
-               {"peers", &settings.peers},
-               {"memory", &settings.memory},
-               {"pinned", &settings.pinned},
-               {"kernels", &settings.kernels},
-               {"launches", &settings.launches},
-               {"image", &settings.image_error},
-               {"compile", &settings.compile_error},
-               {"warps", &settings.warps},
-               {"mps", &settings.mps},
-               {"clock", &settings.clock},
-               {"touches", &settings.touches},
-               {"salt", &settings.salt},
-               {"version", &settings.version},
-               {"init", &settings.init_error},
-               {"copies", &settings.copies_until_loss},
-               {"dma-buf", &settings.dma_buf},
-               {"begin", &settings.begin},
-               {"capturing", &settings.capturing}};
+  } known[] = {{"gpus", &settings.gpus},         {"delay", &settings.delay},
+               {"ipc", &settings.ipc},           {"peers", &settings.peers},
+               {"memory", &settings.memory},     {"pinned", &settings.pinned},
+               {"kernels", &settings.kernels},   {"launches", &settings.launches},
+               {"image", &settings.image_error}, {"compile", &settings.compile_error},
+               {"warps", &settings.warps},       {"mps", &settings.mps},
+               {"clock", &settings.clock},       {"touches", &settings.touches},
+               {"salt", &settings.salt},         {"version", &settings.version},
+               {"init", &settings.init_error},   {"copies", &settings.copies_until_loss},
+               {"dma-buf", &settings.dma_buf},   {"begin", &settings.begin},
+               {"files", &settings.files},       {"capturing", &settings.capturing}};
   for (const auto& one : known) {
     if (name == one.name && sign != std::string::npos) *one.value = std::atoll(word.c_str() + sign + 1);
   }
@@ -95,6 +85,12 @@ Machine::Machine() {
 // The lowest gap: what was freed comes back soon, under the address that it had.
 std::uintptr_t Machine::place_for(std::uint64_t bytes) const {
   std::uintptr_t place = reserved_;
+  if (!reservations_.empty()) place = reservations_.rbegin()->first + reservations_.rbegin()->second.bytes;
+  for (auto at = allocations_.lower_bound(place); !reservations_.empty() && at != allocations_.end(); ++at) {
+    if (at->first >= reserved_ + kReserved) break;
+    place = whole_pages(at->first + at->second.size);  // behind all
+  }
+  if (!reservations_.empty()) return place;
   for (auto at = allocations_.lower_bound(reserved_); at != allocations_.end() && at->first < reserved_ + kReserved;
        ++at) {
     if (page_of(at->first) - place >= bytes) break;
@@ -151,7 +147,12 @@ std::byte* Machine::translate(const void* address, std::uint64_t bytes) const {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   std::uintptr_t begin = 0;
   if (const Allocation* allocation = find(address, &begin)) {
-    if (bytes > allocation->size - (at - begin)) return nullptr;
+    // Mappings side by side are so really, too.
+    const Allocation* last = allocation;
+    for (std::uintptr_t end = begin + allocation->size; bytes > end - at; end += last->size) {
+      last = last->handle != 0 ? find(reinterpret_cast<const void*>(end)) : nullptr;
+      if (last == nullptr) return nullptr;
+    }
     return allocation->bytes + (at - begin);
   }
   const bool is_device = at - reserved_ < kReserved;

@@ -38,6 +38,23 @@ struct Allocation {
   bool imported = false;
   bool foreign = false;  ///< of a context that a program has made: streams of others cannot reach it
   int owner = -1;  ///< of what is imported: the GPU that it lies on, which the driver names, whatever may touch it
+  std::uint64_t handle = 0;  ///< of what was mapped by hand: its memory's, which other mappings may have too
+  bool exportable = false;   ///< that memory has a file for other processes
+};
+/// CUmemAllocationProp
+struct AllocationWishes {
+  int type, handle_types, location_type, location;
+  void* of_windows;
+  unsigned char flags[8];
+};
+static_assert(sizeof(AllocationWishes) == 32);
+/// Memory that a program maps by hand.
+struct Physical {
+  int gpu = 0;
+  int file = -1;
+  std::uint64_t size = 0;
+  bool exportable = false, imported = false;
+  unsigned holders = 1;  ///< handles and mappings
 };
 
 struct Handle {
@@ -118,6 +135,20 @@ class Machine {
   int export_memory(const void* memory, Handle* handle);
   int import_memory(int gpu, const Handle& handle, void** made);
   int forget(void* memory);
+
+  // ---- memory that is mapped by hand (by_hand.cpp)
+  int create(int gpu, std::uint64_t bytes, bool exportable, std::uint64_t* handle);
+  int reserve(std::uint64_t bytes, void** made);
+  int unreserve(void* memory, std::uint64_t bytes);
+  int map(void* at, std::uint64_t bytes, std::uint64_t handle);
+  int unmap(void* at, std::uint64_t bytes);
+  int open_to(int gpu, void* at, std::uint64_t bytes);
+  int retain(const void* at, std::uint64_t* handle);
+  int release(std::uint64_t handle);
+  int file_of(std::uint64_t handle, int* file);
+  int take_file(int file, std::uint64_t* handle);
+  /// What was reserved with an address; nothing: it was not.
+  bool reservation_of(const void* address, std::uintptr_t* begin, std::uint64_t* bytes) const;
   /// The file of an allocation, for other devices; by the pages that it lies in.
   int share(const void* pages, std::uint64_t bytes, int* file);
 
@@ -135,6 +166,12 @@ class Machine {
   std::set<Stream*> streams_;
   std::map<std::uintptr_t, Allocation> allocations_;
   std::map<std::uint64_t, std::uintptr_t> imported_;
+  struct Reservation {
+    std::uint64_t bytes;
+    std::byte* bytes_at;  ///< where those of its mappings really are
+  };
+  std::map<std::uintptr_t, Reservation> reservations_;
+  std::map<std::uint64_t, Physical> physical_;  ///< by handle
   std::uint64_t next_id_ = 1;
   std::vector<int> visible_;
 };
