@@ -1,5 +1,5 @@
 // The maps that every program has; messages to the members of a process; the lock of a node group; elements that a call
-// makes; a chare with two bases. Each step of Main is one check.
+// makes; chares with two bases and three. Each step of Main is one check.
 #include <unistd.h>
 
 #include <algorithm>
@@ -96,7 +96,13 @@ class Main : public CBase_Main {
         lazy_ = CProxy_Lazy::ckNew();
         return members.lazy(lazy_);
       case 15: {
-        expected_ = 5;
+        expected_ = 10;
+        CProxy_Grandchild grandchild = CProxy_Grandchild::ckNew(CkNumPes() - 1);
+        grandchild.left(1);
+        grandchild.middle(2);
+        grandchild.right(4);
+        grandchild.own(8);
+        grandchild.both(16);
         CProxy_Child child = CProxy_Child::ckNew(7, CkNumPes() - 1);
         child.left(1);
         child.right(2);
@@ -356,6 +362,29 @@ class Child : public CBase_Child {
   }
   void both(int) override {
     require(a == 7 && b == 14, "an entry that two bases have runs on another object");
+    mainProxy.answered(0);
+  }
+};
+class Middle : public CBase_Middle {
+ public:
+  int c = 0;
+  Middle() = default;
+  virtual ~Middle() = default;
+  void middle(int) {
+    require(c == 21, "an entry of the middle base runs on another object");
+    mainProxy.answered(0);
+  }
+  virtual void both(int) { CkAbort("the entry of a base was called, not the one that overrides it"); }
+};
+class Grandchild : public CBase_Grandchild {
+ public:
+  Grandchild() { a = 7, b = 14, c = 21; }
+  void own(int) {
+    require(a == 7 && b == 14 && c == 21, "an entry of a class with three bases runs on another object");
+    mainProxy.answered(0);
+  }
+  void both(int) override {
+    require(a == 7 && b == 14 && c == 21, "an entry that three bases have runs on another object");
     mainProxy.answered(0);
   }
 };
