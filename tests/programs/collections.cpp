@@ -102,7 +102,6 @@ class Main : public CBase_Main {
         grandchild.middle(2);
         grandchild.right(4);
         grandchild.own(8);
-        grandchild.both(16);
         CProxy_Child child = CProxy_Child::ckNew(7, CkNumPes() - 1);
         child.left(1);
         child.right(2);
@@ -382,6 +381,7 @@ class Grandchild : public CBase_Grandchild {
   void own(int) {
     require(a == 7 && b == 14 && c == 21, "an entry of a class with three bases runs on another object");
     mainProxy.answered(0);
+    thisProxy.both(16);
   }
   void both(int) override {
     require(a == 7 && b == 14 && c == 21, "an entry that three bases have runs on another object");
