@@ -29,6 +29,7 @@
 #include "runtime/api/delegation.h"
 #include "runtime/api/device_pup.h"
 #include "runtime/api/invoke.h"
+#include "runtime/api/many_bases.h"
 #include "runtime/api/marshal.h"
 #include "runtime/api/matches.h"
 #include "runtime/api/message_queue.h"

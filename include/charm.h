@@ -8,6 +8,7 @@
 #include "runtime/face/entry_calls.h"
 #include "runtime/face/startup.h"
 #include "runtime/face/when_idle.h"
+#include "runtime/registry/by_hand.h"
 #include "runtime/registry/entry_options.h"
 #include "runtime/registry/messages.h"
 #include "runtime/registry/registry.h"

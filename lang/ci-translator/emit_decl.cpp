@@ -436,11 +436,11 @@ class DeclEmitter {
     out_.line("    return ckNew(impl_id, impl_elements.data(), static_cast<int>(impl_elements.size()), impl_factor);");
     out_.line("  }");
     // Indices of another class; a template, so that a list in braces means the array's own.
-    const std::string other = "  template <class Index> static CkSectionID ckNew(const CkArrayID& impl_id, const ";
-    out_.line(other + "Index* impl_elements, int impl_count, " + factor + ") {");
+    const std::string other = "  template <class impl_Index> static CkSectionID ckNew(const CkArrayID& impl_id, const ";
+    out_.line(other + "impl_Index* impl_elements, int impl_count, " + factor + ") {");
     out_.line("    return periapt::sectionOf(impl_id, impl_elements, impl_count, impl_factor);");
     out_.line("  }");
-    out_.line(other + "std::vector<Index>& impl_elements, " + factor + ") {");
+    out_.line(other + "std::vector<impl_Index>& impl_elements, " + factor + ") {");
     out_.line("    return periapt::sectionOf(impl_id, impl_elements.data(), impl_elements.size(), impl_factor);");
     out_.line("  }");
     if (names.dimensions < 1) return;

@@ -170,6 +170,10 @@ class Methods {
     const std::string array = names_.isArray() ? ", (" + self_ + ").ckGetArrayID().index()" : "";
     return "const periapt::DirectCall impl_direct(" + ep(entry) + ", impl_local" + array + ");";
   }
+  /// The method as a call of the object names it: of a template the instance, whose parameters may not tell it.
+  static std::string methodOf(const Entry& entry) {
+    return entry.header ? "template " + entry.name + entry.header->arguments() : entry.name;
+  }
   static std::string messageForm(const std::string& name, const Entry& entry) {
     return name + (takesMessage(entry) ? "Message" : "");
   }
@@ -186,7 +190,7 @@ class Methods {
     // (Arrays sent without a copy have buffers to be released: those always take the way through the runtime.)
     if (entry.has("inline") && receiver_ == Receiver::element && !names_.isSingle() && ncpyCount(entry) == 0 &&
         !handsOverConditional(entry)) {
-      const std::string call = "return void(impl_local->" + entry.name + "(" + directArguments(entry) + "));";
+      const std::string call = "return void(impl_local->" + methodOf(entry) + "(" + directArguments(entry) + "));";
       const std::string told = directCall(entry);
       f.body.push_back("if (auto* impl_local = static_cast<" + names_.local + "*>(periapt::" + localReceiver() + "(" +
                        self_ + "))) " + (told.empty() ? call : "{ " + told + " " + call + " }"));
@@ -260,7 +264,7 @@ class Methods {
     f.body.push_back("if (!impl_local) periapt::notLocal(" + self_ + ", \"" + names_.local + "\", \"" + entry.name +
                      "\");");
     if (const std::string told = directCall(entry); !told.empty()) f.body.push_back(told);
-    f.body.push_back("return impl_local->" + entry.name + "(" + join(arguments) + ");");
+    f.body.push_back("return impl_local->" + methodOf(entry) + "(" + join(arguments) + ");");
     out_.push_back(std::move(f));
   }
 

@@ -24,7 +24,7 @@ inline constexpr std::uint32_t kReserved = 8;  ///< of those, for answers
 inline constexpr std::uint32_t kSilentMax = 16;
 
 /// With so many sends under way the device is behind: not only their completions are outstanding.
-inline constexpr std::uint32_t kBehind = 2 * kSilentMax;
+inline constexpr std::uint32_t kBehind = kSilentMax + 1;
 
 inline constexpr std::uint32_t kNoSlot = ~0u;
 

@@ -103,6 +103,7 @@ class IrrGroup : public Chare {
   virtual bool isArrMgr() { return false; }
   virtual bool isReductionMgr() { return false; }
   virtual void flushStates() {}
+  static int isIrreducible() { return 1; }
 };
 
 class Group : public IrrGroup {
@@ -115,6 +116,7 @@ class Group : public IrrGroup {
   void ckSetReductionClient(CkCallback* cb);
   // Empty reduction: the callback is called when every member has come here.
   void barrier(const CkCallback& cb) { contributeData(0, nullptr, CkReduction::nop, &cb, -1); }
+  static int isIrreducible() { return 0; }
 
  private:
   friend class periapt::PeObjects;
@@ -135,6 +137,7 @@ class NodeGroup : public IrrGroup {
   ~NodeGroup() override;
   bool isNodeGroup() override { return true; }
   CkGroupID CkGetNodeGroupID() const { return thisgroup; }
+  static int isIrreducible() { return 0; }
   PERIAPT_CONTRIBUTE_METHODS
   void ckSetReductionClient(CkCallback* cb);
 

@@ -207,6 +207,8 @@ class CProxy_ArrayBase : public CProxy {
   // Destroys all elements that the array has when this comes to them; new ones may be inserted behind it.
   void ckDestroy() const;
   CkArray* ckLocMgr() const { return ckLocalBranch(); }
+  // An array, made by the number of its elements' constructor. Owns the message.
+  static CkArrayID ckCreateArray(CkArrayMessage* message, int constructor, const CkArrayOptions& options);
   // Calls by the number of an entry (runtime/face/entry_calls.h). They own the message.
   void ckBroadcast(void* message, int entry, int opts = 0) const;
   void ckInsertIdx(void* message, int constructor, int onPe, const CkArrayIndex& index) const;
@@ -332,6 +334,7 @@ class CkIndex_Group {
  public:
   static int __idx;
 };
+typedef CkIndex_Group CkIndex_IrrGroup;
 class CkIndex_NodeGroup {
  public:
   static int __idx;

@@ -374,6 +374,8 @@ void ArrayManager::adopt(ArrayElement* element) {
   element->thisArray = &face_;
   element->thisArrayID = id_;
   element->myRec.id_ = objects_.creating.element;
+  if (construction_.adopted) return;  // a further base of an object that has several: the first one is the element
+  construction_.adopted = true;
   elements_.add(element, construction_.object);
   set_age(element, construction_.age);
   if (const ElementTravel* travel = construction_.travel) {

@@ -232,6 +232,7 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
     Age age;
     const ElementTravel* travel = nullptr;  // not null: it comes from another PE
     const ListenerInts* stamp = nullptr;    // null: it is no new element, or there are no listeners
+    bool adopted = false;                   // its first base has come to adopt()
   };
 
   // Its own, or those of the array it is bound to.

@@ -10,6 +10,20 @@
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/process.h"
 
+void CkCreateChare(int type, int constructor, void* message, CkChareID* chare, int pe) {
+  const CkChareID made = periapt::newChareMessage(type, constructor, pe, message);
+  if (chare) *chare = made;
+}
+CkGroupID CkCreateGroup(int type, int constructor, void* message) {
+  return periapt::newGroupMessage(type, constructor, message);
+}
+CkGroupID CkCreateNodeGroup(int type, int constructor, void* message) {
+  return periapt::newNodeGroupMessage(type, constructor, message);
+}
+CkArrayID CProxy_ArrayBase::ckCreateArray(CkArrayMessage* message, int constructor, const CkArrayOptions& options) {
+  return periapt::newArrayMessage(periapt::entry_info(constructor).chare, constructor, options, message);
+}
+
 void CkSendMsg(int entry, void* message, const CkChareID* chare, int opts) {
   periapt::send_message(CProxy_Chare(*chare), entry, periapt::send_flags(opts), message);
 }
@@ -77,6 +91,14 @@ void CkSendMsgNodeBranchInline(int entry, void* message, int node, CkGroupID gro
   if (!object || periapt::bases_have_offsets || periapt::entry_info(entry).flags & periapt::ep_exclusive)
     return CkSendMsgNodeBranch(entry, message, node, group, opts);
   periapt::PeObjects::current().run_now(entry, object, message, {});
+}
+
+void CkDeliverMessageFree(int entry, void* message, void* object) {
+  periapt::PeObjects::current().run_now(entry, object, message, {});
+}
+void CkDeliverMessageReadonly(int entry, const void* message, void* object) {
+  void* original = const_cast<void*>(message);
+  CkDeliverMessageFree(entry, CkCopyMsg(&original), object);
 }
 
 void CProxy_ArrayBase::ckBroadcast(void* message, int entry, int opts) const {

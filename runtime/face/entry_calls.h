@@ -8,6 +8,10 @@ class CkArrayIndex;
 class CkSectionID;
 struct CmiGroup;
 
+// Objects by the numbers of their class and constructor. The chare's handle comes in *chare, unless that is null.
+void CkCreateChare(int type, int constructor, void* message, CkChareID* chare, int pe);
+CkGroupID CkCreateGroup(int type, int constructor, void* message);
+CkGroupID CkCreateNodeGroup(int type, int constructor, void* message);
 void CkSendMsg(int entry, void* message, const CkChareID* chare, int opts = 0);
 void CkSendMsgBranch(int entry, void* message, int pe, CkGroupID group, int opts = 0);
 void CkSendMsgNodeBranch(int entry, void* message, int node, CkGroupID group, int opts = 0);
@@ -20,6 +24,9 @@ void CkSendMsgInline(int entry, void* message, const CkChareID* chare, int opts 
 void CkSendMsgBranchInline(int entry, void* message, int pe, CkGroupID group, int opts = 0);
 void CkSendMsgNodeBranchInline(int entry, void* message, int node, CkGroupID group, int opts = 0);
 void CkSendMsgArrayInline(int entry, void* message, CkArrayID array, const CkArrayIndex& index, int opts = 0);
+// The entry of an object that is here, now. The first owns the message.
+void CkDeliverMessageFree(int entry, void* message, void* object);
+void CkDeliverMessageReadonly(int entry, const void* message, void* object);
 // To the elements of a section, and to the members of a group on some PEs.
 void CkBroadcastMsgSection(int entry, void* message, CkSectionID section, int opts = 0);
 void CkSendMsgBranchMulti(int entry, void* message, CkGroupID group, int count, const int* pes, int opts = 0);

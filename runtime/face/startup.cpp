@@ -126,8 +126,9 @@ void refuse_simulation(const Pe& pe, const char* function) {
 
 void begin_program(Pe& pe) {
   if (!begun_by_part && !pe.objects->started) {
-    if (registry().mains.empty())
-      fatal("the program has no mainchare", "", "no mainmodule was linked, or it declares none",
+    // What an initproc sends may begin the program, too.
+    if (registry().mains.empty() && registry().init_calls.empty())
+      fatal("the program has no mainchare", "", "no mainmodule was linked, or it declares none, and no initproc",
             "declare `mainchare Main { entry Main(CkArgMsg*); };` in the mainmodule");
     make_mainchares(pe);
     StartGate::announce(*pe.objects);

@@ -171,7 +171,8 @@ void construct_migrated(int type, void* object) {
           std::string("declare it [migratable] in the .ci file, and give it a constructor ") + info.name +
               "(CkMigrateMessage*) and a pup()");
   Delivery call;
-  entry_info(info.migration_constructor).call(call, object);
+  call.entry = static_cast<std::uint16_t>(info.migration_constructor);
+  entry_info(call.entry).call(call, object);
 }
 
 bool can_be_made_again(int type) {
@@ -181,7 +182,8 @@ bool can_be_made_again(int type) {
   std::int8_t& answer = known[static_cast<std::size_t>(type)];
   if (answer < 0) try {
       Delivery call;
-      entry_info(registry().chares[static_cast<std::size_t>(type)].migration_constructor).call(call, nullptr);
+      call.entry = static_cast<std::uint16_t>(registry().chares[static_cast<std::size_t>(type)].migration_constructor);
+      entry_info(call.entry).call(call, nullptr);
       answer = 1;
     } catch (const NoMigrationConstructor&) {
       answer = 0;

@@ -149,15 +149,31 @@ int CkMarshallMsg::own_index;
 
 namespace {
 constexpr std::size_t marshall_buffer_at = (sizeof(CkMarshallMsg) + 15) & ~std::size_t{15};
-void* pack_marshall(void* message) { return message; }
+// As generated ones: the pointer becomes its distance from the message, and a pointer again.
+void* pack_marshall(void* message) {
+  char*& buffer = static_cast<CkMarshallMsg*>(message)->msgBuf;
+  buffer -= reinterpret_cast<std::uintptr_t>(message);
+  return message;
+}
 void* unpack_marshall(void* message) {
-  static_cast<CkMarshallMsg*>(message)->msgBuf = static_cast<char*>(message) + marshall_buffer_at;
+  char*& buffer = static_cast<CkMarshallMsg*>(message)->msgBuf;
+  buffer += reinterpret_cast<std::uintptr_t>(message);
   return message;
 }
 }  // namespace
 
 void* CkMarshallMsg::operator new(std::size_t, int* bytes, int priority_bits) {
-  return unpack_marshall(CkAllocMsg(own_index, marshall_buffer_at + static_cast<std::size_t>(*bytes), priority_bits));
+  void* const message = CkAllocMsg(own_index, marshall_buffer_at + static_cast<std::size_t>(*bytes), priority_bits);
+  static_cast<CkMarshallMsg*>(message)->msgBuf = static_cast<char*>(message) + marshall_buffer_at;
+  return message;
+}
+CkMarshallMsg* CkAllocateMarshallMsg(int bytes, const CkEntryOptions* options) {
+  const int bits = options ? options->getPriorityBits() : 0;
+  auto* message = new (bytes, bits) CkMarshallMsg;
+  if (!options) return message;
+  CkSetQueueing(message, options->getQueueing());
+  if (bits) std::memcpy(CkPriorityPtr(message), options->getPriorityPtr(), 4 * periapt::priority_words(bits));
+  return message;
 }
 void CkMarshallMsg::register_own() {
   own_index = CkRegisterMsg("CkMarshallMsg of the program", pack_marshall, unpack_marshall, CkFreeMsg,

@@ -86,13 +86,19 @@ class CkMarshallMsg : public CkMessage {
   static int __idx;
   char* msgBuf;
   void* operator new(std::size_t size, int* bytes, int priority_bits = 0);
+  void* operator new(std::size_t size, int bytes, int priority_bits = 0) {
+    return operator new(size, &bytes, priority_bits);
+  }
   void operator delete(void* message) { CkFreeMsg(message); }
   void operator delete(void* message, int*, int) { CkFreeMsg(message); }
+  void operator delete(void* message, int, int) { CkFreeMsg(message); }
   static void register_own();
 
  private:
   static int own_index;
 };
+
+CkMarshallMsg* CkAllocateMarshallMsg(int bytes, const CkEntryOptions* options = nullptr);
 
 class CMessage_CkDataMsg {
  public:

@@ -166,8 +166,9 @@ enum {
 
 // In place of the mainmodule of a program that has none: called by what charmc writes.
 void CkRegisterNoMainModule();
+// Of a class that packs itself nothing is known unless it says so.
 int CkRegisterMsg(const char* name, CkPackFnPtr pack, CkUnpackFnPtr unpack, CkDeallocFnPtr dealloc, std::size_t size,
-                  bool relocatable = true);
+                  bool relocatable = false);
 int CkRegisterEp(const char* name, CkCallFnPtr call, int message, int chare, unsigned flags, unsigned stack_size = 0);
 int CkRegisterChare(const char* name, std::size_t size, ChareType type);
 void CkRegisterArrayDimensions(int chare, int dimensions);

@@ -58,6 +58,8 @@ class envelope {
   CkGroupID getArrayMgr() const { return getGroupNum(); }
   int getRef() const { return head_.reference; }
   void setRef(int reference) { head_.reference = reference; }
+  // No message is one for all calls without arguments.
+  bool isVarSysMsg() const { return false; }
   bool isPacked() const { return head_.flags & periapt::envelope_packed; }
   void setPacked(bool packed) {
     head_.flags = static_cast<std::uint8_t>(packed ? head_.flags | periapt::envelope_packed

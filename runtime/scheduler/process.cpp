@@ -100,8 +100,12 @@ void Carrier::run_turns() {
       idle_turns = 0;
       continue;
     }
-    // Everybody has looked and found nothing: spin a little, then sleep for all of them.
-    if (++idle_turns < turns_before_sleep) {
+    // Everybody has looked and found nothing: spin a little, then sleep for all of them. What the program does when a
+    // PE is idle goes on.
+    const bool looks = std::any_of(members_.begin(), members_.end(), [](const Member& member) {
+      return !member.done && member.pe->conditions.wanted(scheduler::condition_still_idle);
+    });
+    if (looks || ++idle_turns < turns_before_sleep) {
       host::Port::relax();
     } else {
       std::uint64_t deadline = ~std::uint64_t{0};

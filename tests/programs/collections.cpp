@@ -1,5 +1,5 @@
 // The maps that every program has; messages to the members of a process; the lock of a node group; elements that a call
-// makes; a chare with two bases. Each step of Main is one check.
+// makes; chares and elements with two bases, and three. Each step of Main is one check.
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +17,7 @@ constexpr int cells = 11;
 constexpr int bookings = 20;
 constexpr int late_arrays = 20;
 constexpr int late_elements = 12;
+constexpr int betweens = 5;
 
 void require(bool right, const char* wrong) {
   if (!right) CkAbort("%s", wrong);
@@ -96,7 +97,16 @@ class Main : public CBase_Main {
         lazy_ = CProxy_Lazy::ckNew();
         return members.lazy(lazy_);
       case 15: {
-        expected_ = 5;
+        expected_ = 10 + 4 * betweens;
+        CProxy_Between between = CProxy_Between::ckNew(betweens);
+        between.up(1);
+        between.CProxy_Lower::low(2);
+        between.meet(4);
+        CProxy_Grandchild grandchild = CProxy_Grandchild::ckNew(CkNumPes() - 1);
+        grandchild.left(1);
+        grandchild.middle(2);
+        grandchild.right(4);
+        grandchild.own(8);
         CProxy_Child child = CProxy_Child::ckNew(7, CkNumPes() - 1);
         child.left(1);
         child.right(2);
@@ -357,6 +367,68 @@ class Child : public CBase_Child {
   void both(int) override {
     require(a == 7 && b == 14, "an entry that two bases have runs on another object");
     mainProxy.answered(0);
+  }
+};
+class Middle : public CBase_Middle {
+ public:
+  int c = 0;
+  Middle() = default;
+  virtual ~Middle() = default;
+  void middle(int) {
+    require(c == 21, "an entry of the middle base runs on another object");
+    mainProxy.answered(0);
+  }
+  virtual void both(int) { CkAbort("the entry of a base was called, not the one that overrides it"); }
+};
+class Grandchild : public CBase_Grandchild {
+ public:
+  Grandchild() { a = 7, b = 14, c = 21; }
+  void own(int) {
+    require(a == 7 && b == 14 && c == 21, "an entry of a class with three bases runs on another object");
+    mainProxy.answered(0);
+    thisProxy.both(16);
+  }
+  void both(int) override {
+    require(a == 7 && b == 14 && c == 21, "an entry that three bases have runs on another object");
+    mainProxy.answered(0);
+  }
+};
+
+class Upper : public CBase_Upper {
+ public:
+  int up_ = 0;
+  Upper() = default;
+  explicit Upper(CkMigrateMessage*) {}
+  void pup(PUP::er& p) override { p | up_; }
+  void up(int number) {
+    up_ += number;
+    mainProxy.answered(0);
+  }
+};
+class Lower : public CBase_Lower {
+ public:
+  int low_ = 0;
+  Lower() = default;
+  explicit Lower(CkMigrateMessage*) {}
+  void pup(PUP::er& p) override { p | low_; }
+  void low(int number) {
+    low_ += number;
+    mainProxy.answered(0);
+  }
+};
+// Has two numbers and two managers by name, and is one element.
+class Between : public CBase_Between {
+ public:
+  Between() = default;
+  explicit Between(CkMigrateMessage* message) : CBase_Between(message) {}
+  void pup(PUP::er&) override {}
+  void meet(int number) {
+    require(up_ == 1 && low_ == 2, "an element of a class with two bases has lost what they hold");
+    require(Upper::thisIndex == Lower::thisIndex, "the bases of an element have other indices");
+    mainProxy.answered(0);
+    if (number == 0) return;
+    thisProxy[Upper::thisIndex].meet(0);
+    Upper::migrateMe((CkMyPe() + 1) % CkNumPes());
   }
 };
 

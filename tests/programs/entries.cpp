@@ -8,6 +8,7 @@ inline double times(int factor, double value) { return factor * value; }
 inline int four() { return 4; }
 
 struct Sum {
+  using Factor = int;
   static double of() { return 0; }
   template <class First, class... Rest>
   static double of(First first, Rest... rest) {
@@ -65,6 +66,7 @@ class Main : public CBase_Main {
     takers.many(2, values);
     takers.none<float>();
     takers[elements - 1].inPlace(5);
+    for (int i = 0; i < elements; ++i) takers[i].actInPlace<Sum>(2, 4.5);
     takers.act<Sum>(std::make_tuple(2, 0.25));
     takers.act<Sum>();
     takers.deduced(2, std::make_tuple(1L, 2, 0.5f));
@@ -78,7 +80,8 @@ class Main : public CBase_Main {
     CkStartQD(CkCallback(CkIndex_Taker::finish(), takers));
   }
   void summed(double sum) {
-    const double wanted = elements * (1 + 5 + 30 + 300 + 4 + 4 + 1000 + 7.5 + 6 + 21 + 3 + 6 + 2.25 + 40 + 7) + 5;
+    const double wanted =
+        elements * (1 + 5 + 30 + 300 + 4 + 4 + 1000 + 7.5 + 6 + 21 + 3 + 6 + 2.25 + 40 + 7 + 4.5 + 2 + 0.5) + 5;
     if (sum != wanted) CkAbort("template entries took %g, not %g", sum, wanted);
     thisProxy.get();
   }
@@ -248,6 +251,14 @@ class Taker : public CBase_Taker {
   template <typename T>
   void inPlace(T value) {
     sum_ += value;
+  }
+  template <class Action, typename T>
+  void actInPlace(typename Action::Factor factor, T value) {
+    sum_ += Action::of(factor, value) + thisProxy[thisIndex].template actHere<Action>(factor);
+  }
+  template <class Action>
+  double actHere(typename Action::Factor factor) {
+    return Action::of(factor * 0.25);
   }
   template <class Action, typename... Args>
   void act(std::tuple<Args...> args) {
