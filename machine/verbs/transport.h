@@ -6,9 +6,9 @@
 // job's secret, and tells at once when a process has gone, which a queue pair tells by silence alone.
 //
 // Sending: small messages are copied into the request, or together into a slot of registered memory while the device is
-// behind (batches.cpp), others into a slot of their own. Receiving: into slots that all links share, handed up where they
-// lie. Larger messages are the engine's business, by put or get, without a copy. With nothing to do, a completion channel
-// is slept on.
+// behind (batches.cpp), others into a slot of their own. Receiving: into slots that all links share, handed up where
+// they lie. Larger messages are the engine's business, by put or get, without a copy. With nothing to do, a completion
+// channel is slept on.
 //
 // Beyond so many links, new ones have no queue pair of their own while they carry little: datagrams.cpp.
 //
