@@ -12,6 +12,7 @@
 #include "machine/gpu/vendors.h"
 #include "machine/ucx-like/transport.h"
 #include "tests/gpu/fake_gpu.h"
+#include "tests/host/pattern.h"
 
 namespace periapt::gpu {
 
@@ -69,14 +70,6 @@ class GpuTest : public ::testing::TestWithParam<const char*> {
   std::vector<std::byte> read(const std::byte* memory, std::uint64_t size) {
     std::vector<std::byte> bytes(size);
     move(bytes.data(), memory, size);
-    return bytes;
-  }
-  static std::vector<std::byte> pattern(std::uint64_t size, unsigned seed) {
-    std::vector<std::byte> bytes(size);
-    std::uint64_t state = seed * 0x9E37'79B9u + 1;
-    for (std::byte& byte : bytes) {
-      byte = static_cast<std::byte>((state = state * 6364136223846793005u + 1442695040888963407u) >> 56);
-    }
     return bytes;
   }
   /// In a child process: its answer is "" when all is well there.

@@ -11,6 +11,7 @@
 
 #include "machine/ucx-like/engine.h"
 #include "machine/ucx-like/worker.h"
+#include "tests/host/pattern.h"
 #include "tests/machine/wire.h"
 
 namespace periapt::ucx::testing {
@@ -19,13 +20,6 @@ inline std::span<const std::byte> bytes_of(const std::string& text) { return std
 inline std::span<const std::byte> bytes_of(const std::vector<std::byte>& bytes) { return bytes; }
 inline std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-inline std::vector<std::byte> pattern(std::size_t size, unsigned seed = 1) {
-  std::vector<std::byte> bytes(size);
-  std::uint64_t state = seed * 0x9E37'79B9u + 1;
-  for (std::byte& byte : bytes)
-    byte = static_cast<std::byte>((state = state * 6364136223846793005u + 1442695040888963407u) >> 56);
-  return bytes;
 }
 inline Buffer owned(std::span<const std::byte> bytes) {
   auto* copy = static_cast<std::byte*>(std::malloc(bytes.size() + 1));

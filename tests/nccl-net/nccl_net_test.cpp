@@ -19,6 +19,7 @@
 
 #include "machine/gpu/vendors.h"
 #include "machine/nccl-net/meeting.h"
+#include "tests/host/pattern.h"
 #include "tests/nccl-net/table.h"
 
 namespace periapt::nccl_net {
@@ -138,24 +139,6 @@ class Rank {
   const int socket_;
 };
 
-// The sanitizers look at what is copied and compared, not at each word of it: that takes a minute.
-__attribute__((no_sanitize("thread", "address", "undefined"))) void make_words(std::uint64_t* words, std::size_t count,
-                                                                               unsigned seed) {
-  std::uint64_t state = seed * 0x9E37'79B9u + 1;
-  for (std::size_t i = 0; i < count; ++i)
-    words[i] = (state = state * 6364136223846793005u + 99) * 0x9E37'79B9'7F4A'7C15u;
-}
-std::vector<std::byte> pattern(std::size_t size, unsigned seed) {
-  std::vector<std::uint64_t> words(size / 8 + 1);
-  make_words(words.data(), words.size(), seed);
-  std::vector<std::byte> bytes(size);
-  if (size != 0) std::memcpy(bytes.data(), words.data(), size);
-  return bytes;
-}
-bool same(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
-}
-
 // ---- what the ranks do
 
 void facts(Rank& rank) {
@@ -194,7 +177,7 @@ void contents(Rank& rank, std::size_t largest) {
       rank.finish(receives[i], size);
       in[i].resize(size);
       rank.expect(
-          same(in[i], pattern(size, 2 * (seed + static_cast<unsigned>(i)) + 1 - static_cast<unsigned>(rank.number))),
+          in[i] == pattern(size, 2 * (seed + static_cast<unsigned>(i)) + 1 - static_cast<unsigned>(rank.number)),
           std::to_string(size) + " bytes: other contents");
     }
     seed += static_cast<unsigned>(count);
@@ -227,7 +210,7 @@ void groups(Rank& rank) {
     std::array<int, 8> got{};
     rank.check(rank.wait(request, got.data()), "test of a group");
     for (std::size_t i = 0; i < count; ++i) {
-      rank.expect(static_cast<std::size_t>(got[i]) == sizes[i] && same(in[i], out[i]),
+      rank.expect(static_cast<std::size_t>(got[i]) == sizes[i] && in[i] == out[i],
                   "a part of a group has other contents");
     }
     for (void* send : sends) rank.check(rank.wait(send), "test");
@@ -262,7 +245,7 @@ void several(Rank& rank) {
   void* const send = rank.send(comms[0].send, held.data(), held.size(), 1);
   rank.finish(receive, room.size());
   rank.finish(send, held.size());
-  rank.expect(same(room, held), "other contents of the one that was held up");
+  rank.expect(room == held, "other contents of the one that was held up");
   for (const Comms& one : comms) rank.close(one);
 }
 
@@ -294,7 +277,7 @@ void device(Rank& rank) {
       rank.finish(send, size);
       std::vector<std::byte> got(size);
       copy(got.data(), in, size);
-      rank.expect(same(got, pattern(size, 4 - static_cast<unsigned>(rank.number))), "other contents of a GPU's memory");
+      rank.expect(got == pattern(size, 4 - static_cast<unsigned>(rank.number)), "other contents of a GPU's memory");
       rank.check(rank.net.memory.deregister(comms.send, send_memory), "deregMr");
       rank.check(rank.net.memory.deregister(comms.receive, receive_memory), "deregMr");
       rank.barrier();
@@ -315,7 +298,7 @@ void leaving(Rank& rank) {
       rank.close(comms);
     } else {
       rank.finish(rank.receive(comms.receive, in.data(), in.size(), 1), in.size());
-      rank.expect(same(in, out), "other contents");
+      rank.expect(in == out, "other contents");
       rank.close(comms);
     }
   }
@@ -433,7 +416,7 @@ void itself(Rank& rank) {
   void* const send = rank.send(comms.send, out.data(), out.size(), 1);
   rank.finish(receive, in.size());
   rank.finish(send, out.size());
-  rank.expect(same(in, out), "other contents");
+  rank.expect(in == out, "other contents");
   rank.close(comms);
   rank.check(rank.net.ends.close_listen(listening), "closeListen");
 }

@@ -16,6 +16,7 @@
 
 #include "machine/ucx-like/worker.h"
 #include "machine/verbs/transport.h"
+#include "tests/host/pattern.h"
 #include "tests/machine/standstill.h"
 #include "tests/verbs/fake_verbs.h"
 
@@ -23,13 +24,6 @@ namespace periapt::ucx {
 
 inline fake_verbs::InPlace in_place;
 inline fake_verbs::Faults& faults() { return fake_verbs::faults(); }
-
-inline std::vector<std::byte> pattern(std::size_t size, std::uint64_t seed) {
-  std::vector<std::byte> bytes(size);
-  for (std::byte& byte : bytes)
-    byte = static_cast<std::byte>((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 56);
-  return bytes;
-}
 
 class RailsTest : public testing::Test {
  protected:
