@@ -1,6 +1,8 @@
 // Small messages that go together. A device takes each request by itself, and its packets are what a flood of small
 // messages waits for; so where it is behind with a link's sends, those that follow are written into one slot. That goes
-// when it is full, when something else follows, or at the next progress(). For mending.cpp it is one message.
+// when it is full, when something else follows, when a further message finds that the device has caught up, or at the
+// next progress(). For mending.cpp it is one message.
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -25,6 +27,25 @@ static_assert(sizeof(Prefix) + room_of(0, kBatchedMost) <= kBatchBytes && kBatch
 
 bool VerbsTransport::joins_batch(const VerbsLink& link, Header header, Bytes payload) {
   return is_batching(link) && header.size() + payload.size() <= kBatchedMost;
+}
+
+/// What has ended since the last look counts, too: before a batch is begun, and now and then while it grows.
+bool VerbsTransport::is_behind(VerbsLink& link) {
+  if (link.batch == kNoSlot || ++link.batched % kSilentMax == 0) look_at_ends();
+  return link.messages->is_behind();
+}
+
+/// Takes the ends of messages, which nothing is called back for; what else the device tells waits for progress().
+void VerbsTransport::look_at_ends() {
+  std::array<ibv_wc, kLook> room;
+  for (const ibv_wc& completion : adapter_.look(room)) {
+    const auto known = by_serial_.find(static_cast<std::uint32_t>(completion.wr_id >> 32));
+    const bool ends = known != by_serial_.end() && known->second->queue == Queue::messages;
+    if (ends && completion.status == IBV_WC_SUCCESS)
+      take_end(*known->second, completion);
+    else
+      early_.push_back(completion);
+  }
 }
 
 /// False: there is no room for it now.

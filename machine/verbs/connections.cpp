@@ -221,12 +221,12 @@ void VerbsTransport::all_go_around(const std::string& reason) {
 
 void VerbsTransport::close(ucx::Link& which) {
   auto& link = static_cast<VerbsLink&>(which);
-  deferred_.forget_loss(link);
   // The peer has to know what has been taken, and nothing will say it later.
   if (link.datagrams != nullptr && link.datagrams->owes) static_cast<void>(post_datagram(link, {}, {}));
   if (link.alive()) static_cast<void>(post_batch(link));
   link.state = VerbsLink::State::closed;
   end_all(link, Outcome::cancelled);
+  deferred_.forget_loss(link);  // also one that its last words met with
   std::erase(attended_, &link);
   links_.retire(link);
 }

@@ -53,9 +53,10 @@ class VerbsLink : public ucx::Link {
   bool wants_mark = false;
 
   // Messages, and what is needed to send those again that have not come when a queue pair broke (mending.cpp).
-  std::uint32_t sent = 0, received = 0;            ///< in all, modulo 2^32
-  std::deque<Unended> unended;                     ///< to be sent again before anything else
-  std::uint32_t batch = kNoSlot, batch_bytes = 0;  ///< small messages that will go together (batches.cpp)
+  std::uint32_t sent = 0, received = 0;  ///< in all, modulo 2^32
+  std::deque<Unended> unended;           ///< to be sent again before anything else
+  // Small messages that will go together (batches.cpp).
+  std::uint32_t batch = kNoSlot, batch_bytes = 0, batched = 0;
   int message_breaks = 0;
   bool mending = false;  ///< is in the transport's list of links whose queue pair of messages broke
   std::uint64_t mending_since_ns = 0;

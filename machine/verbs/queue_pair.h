@@ -23,7 +23,7 @@ inline constexpr std::uint32_t kReserved = 8;  ///< of those, for answers
 /// At most so many sends without a completion of their own, one behind the other.
 inline constexpr std::uint32_t kSilentMax = 16;
 
-/// With so many sends under way the device is behind: not only their completions are outstanding.
+/// With so many sends under way, as far as was looked, the end of one that tells its own is missing.
 inline constexpr std::uint32_t kBehind = kSilentMax + 1;
 
 inline constexpr std::uint32_t kNoSlot = ~0u;

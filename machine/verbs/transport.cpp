@@ -139,7 +139,7 @@ Accepted VerbsTransport::send_message(VerbsLink& link, Prefix::Kind kind, Header
   if (link.datagrams != nullptr) return send_datagram(link, prefix, header, payload) ? Accepted::done : refuse();
   if (!link.messages->open || link.mending) return refuse();
   if (kind == Prefix::Kind::message && joins_batch(link, header, payload)) {
-    if (add_to_batch(link, header, payload)) return Accepted::done;
+    if (is_behind(link) && add_to_batch(link, header, payload)) return Accepted::done;
     if (!link.alive()) return Accepted::lost;
   }
   if (!post_batch(link) || !can_send(link, kReserved)) return link.alive() ? refuse() : Accepted::lost;
@@ -333,6 +333,8 @@ void VerbsTransport::attend() {
 bool VerbsTransport::attend_once(VerbsLink& link) {
   if (!meeting_.say_all(link.seat) || !say_beside(link)) return false;
   if (link.mending && link.messages->open && !send_again(link)) return false;
+  if (link.posted < link.operations.size()) post_operations(link);  // none of what follows holds them up
+  if (!link.alive()) return true;
   if (!post_batch(link)) return false;
   if (!link.owed.empty()) answer_around(link);
   if (link.flushes.owes_answer) {
@@ -341,7 +343,6 @@ bool VerbsTransport::attend_once(VerbsLink& link) {
   }
   if (link.wants_mark && link.messages->silent() && !post_prefix(link, Prefix::Kind::mark, 0, 0)) return false;
   link.wants_mark = link.wants_mark && link.alive() && link.messages->silent();
-  if (link.alive() && link.posted < link.operations.size()) post_operations(link);
   return !link.wants_mark;
 }
 

@@ -174,6 +174,8 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   // small messages that go together (batches.cpp)
   static bool is_batching(const VerbsLink& link) { return link.batch != kNoSlot || link.messages->is_behind(); }
   static bool joins_batch(const VerbsLink& link, ucx::Header header, Bytes payload);
+  bool is_behind(VerbsLink& link);
+  void look_at_ends();
   bool add_to_batch(VerbsLink& link, ucx::Header header, Bytes payload);
   bool post_batch(VerbsLink& link);
   void take_batch(VerbsLink& link, Bytes messages);

@@ -109,6 +109,9 @@ class Charmrun(unittest.TestCase):
         storm = os.path.join(os.path.dirname(CHARMRUN), "..", "tests", "runtime", "storm")
         run = launchers.run(*deaf, storm, "6", "10", "3", "+p2", "++ppn", "1")
         self.assertEqual(run.code, 0, run)
+        for option in ("++local", "++slurm"):  # the other one asks scontrol
+            run = launchers.run(*deaf, CHARMRUN, option, "++n", 1, "/bin/true")
+            self.assertNotIn("left with status 255", run.err, run)
         with open(self.path("bad.cpp"), "w", encoding="ascii") as file:
             file.write("int f() { return x; }\n")
         charmc = os.path.join(os.path.dirname(CHARMRUN), "charmc")

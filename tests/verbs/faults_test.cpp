@@ -167,7 +167,7 @@ void all_come(Pair& pair) {
 
 // ---- small messages that go together
 
-/// Without a look at the device: it is behind from the kBehind-th on.
+/// Without the peer's looks, which the fake device needs: it is behind from the kBehind-th on.
 void send_many_small(Pair& pair, int count, std::size_t size = 8) {
   for (int i = 0; i < count; ++i) ASSERT_EQ(pair.a.send_inline(*pair.ab, size), Accepted::done) << i;
 }
@@ -249,9 +249,35 @@ TEST_F(VerbsFaults, ABatchOfALinkThatStaysBrokenGoesAround) {
 TEST_F(VerbsFaults, ALinkIsNotHandedOverWhileItHasABatch) {
   Pair pair(subject);
   send_many_small(pair, 100);
+  faults().fails["ibv_post_send"] = {0, ENOMEM};  // so that all others end, and the batch does not go
+  for (int i = 0; i < 100; ++i) pair.b.progress(), pair.a.progress();
   EXPECT_FALSE(pair.a.transport().handed_over(*pair.ab));
+  faults() = {};
   pump(pair.both(), [&] { return pair.a.transport().handed_over(*pair.ab); });
   all_come(pair);
+}
+
+TEST_F(VerbsFaults, ALinkThatIsClosedWithABatchThatCannotGoTellsNothing) {
+  Pair pair(subject);
+  send_many_small(pair, 100);
+  faults().fails["ibv_post_send"] = {0, EIO};
+  pair.a.close(*pair.ab);
+  faults() = {};
+  for (int i = 0; i < 100; ++i) pair.b.progress(), pair.a.progress();
+  EXPECT_TRUE(pair.a.losses.empty());
+}
+
+// The peer takes what comes; this side only sends.
+TEST_F(VerbsFaults, NothingWaitsWhereTheDeviceIsNotBehind) {
+  Pair pair(subject);
+  send_some(pair, 3);
+  all_come(pair);
+  for (int i = 0; i < 40; ++i) {
+    send_many_small(pair, 1);
+    for (int look = 0; look < 3; ++look) pair.b.progress();
+  }
+  for (int i = 0; i < 100; ++i) pair.b.progress();
+  EXPECT_EQ(pair.b.arrived_from(1), pair.a.sent_to(2));
 }
 
 // ---- queue pairs that break

@@ -16,7 +16,6 @@
 #include <string>
 #include <vector>
 
-#include "base/child_processes.h"
 #include "base/clock.h"
 #include "machine/bootstrap/kept_memory.h"
 #include "tools/charmrun/remote_shell.h"
@@ -57,7 +56,6 @@ std::string own_path() {
 }
 
 Hub::Hub() {
-  keep_ended_children();
   sigset_t signals;
   ::sigemptyset(&signals);
   for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP}) ::sigaddset(&signals, signal);

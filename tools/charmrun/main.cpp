@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/child_processes.h"
 #include "base/output.h"
 #include "machine/bootstrap/resized_start.h"
 #include "tools/charmrun/command_line.h"
@@ -80,6 +81,7 @@ int become(std::vector<std::string> words) {
 
 int main(int argc, char** argv) {
   periapt::output::keep_standard_files();
+  periapt::keep_ended_children();
   if (argc == 2 && std::strcmp(argv[1], "++agent") == 0) return run_agent();
   Run run = parseCommandLine({argv + 1, argv + argc});
   if (!run.error.empty()) return fail(run.error);

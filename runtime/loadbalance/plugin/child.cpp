@@ -66,8 +66,9 @@ void Child::fail() {
   // It has closed its end: mostly because it has ended already, and that with a status of its own.
   ::kill(pid_, SIGKILL);
   int status = 0;
-  ::waitpid(std::exchange(pid_, -1), &status, 0);
+  const bool is_known = ::waitpid(std::exchange(pid_, -1), &status, 0) > 0;
   end();
+  if (!is_known) throw PluginFailure("has ended, with a status that is not known, as this process ignores SIGCHLD");
   if (WIFSIGNALED(status))
     throw PluginFailure("has been ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
                         ::strsignal(WTERMSIG(status)) + ")");
