@@ -41,6 +41,7 @@ VerbsTransport::VerbsTransport(const Library& library, const Choice& choice, con
 VerbsTransport::~VerbsTransport() {
   leave_rails();
   for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (links_[i].alive()) static_cast<void>(post_batch(links_[i]));
     end_all(links_[i], Outcome::cancelled);
     links_[i].state = VerbsLink::State::closed;
   }
