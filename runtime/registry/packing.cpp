@@ -62,11 +62,12 @@ struct Place {
 };
 thread_local Place place_again;
 
-[[noreturn]] PERIAPT_NOINLINE void has_no_place(const Message& message, std::uint64_t size, const MessageInfo& info) {
-  fatal("a message of class " + std::string(info.name) + " that the program holds once more (CkReferenceMsg) has grown",
-        std::to_string(message->size) + " bytes before its pack(), " + std::to_string(size) + " after its unpack()",
-        "the program's own is unpacked once more, in its place, as pack() ends it",
-        "get it in unpack() by CkAllocBuffer(), no larger than it was, or send a CkCopyMsg() of it");
+[[noreturn]] PERIAPT_NOINLINE void has_grown(const Message& from, const Message& to, const MessageInfo& info) {
+  fatal("a message of class " + std::string(info.name) + " that the program holds once more has grown from " +
+            std::to_string(from->size) + " to " + std::to_string(to->size) + " bytes in its pack() and unpack()",
+        Pe::describe(*Pe::current()),
+        "CkReferenceMsg() was called for it, and as its pack() ends it, the program's own is unpacked in its place",
+        "let unpack() ask CkAllocBuffer() for as many bytes as the message had, or send what CkCopyMsg() makes of it");
 }
 // Of a class that packs itself, when the program holds the message once more: its pack() is for one holder, and
 // mostly ends what it has packed. So the message becomes its packed bytes, and the other holder's is made again of
@@ -82,7 +83,7 @@ PERIAPT_NOINLINE void pack_apart(Message& message, const MessageInfo& info) {
   place_again = {};
   original.envelope()->flags &= static_cast<std::uint8_t>(~envelope_packed);
   if (message.envelope() != original.envelope()) {
-    if (message->size != original.envelope()->size) has_no_place(original, message->size, info);
+    if (message->size != original.envelope()->size) has_grown(original, message, info);
     move_contents(message, original);
   }
   message = std::move(packed);
