@@ -143,6 +143,7 @@ class Checker {
   void run() {
     forEachItem(file_.items, "", [this](const Item& item, const std::string& scope) { gather(item, scope); });
     forEachItem(file_.items, "", [this](const Item& item, const std::string& scope) {
+      enter(item);
       if (auto* chare = std::get_if<Chare>(&item.node)) {
         checkOrder(*chare, scope);
         checkChare(*chare, item.isExtern);
@@ -153,14 +154,20 @@ class Checker {
   }
 
  private:
+  /// What stands in `extern module b { ... }` is made where that stands.
+  void enter(const Item& item) {
+    if (auto* module = std::get_if<Module>(&item.node); module && !item.isExtern) module_ = module;
+  }
+
   void gather(const Item& item, const std::string& scope) {
+    enter(item);
     if (auto* message = std::get_if<Message>(&item.node)) {
       messages_.insert(message->name);
       if (!item.isExtern) declare(scope + message->name + message->arguments, message->nameSpan, "message");
     }
     if (auto* chare = std::get_if<Chare>(&item.node)) {
       chares_.insert(chare->name);
-      allChares_.insert(scope + chare->name);
+      allChares_[scope + chare->name].insert(module_);
       if (!item.isExtern) declare(scope + chare->name + chare->arguments, chare->nameSpan, toText(chare->kind));
     }
     if (auto* readonly = std::get_if<Readonly>(&item.node); readonly && !item.isExtern)
@@ -216,14 +223,16 @@ class Checker {
     }
   }
 
-  /// What is made of a chare needs the whole of what is made of its bases, as classes of C++ do.
+  /// What is made of a chare needs the whole of what is made of its bases, as classes of C++ do. Another module of the
+  /// file is in headers of its own, wherever it stands.
   void checkOrder(const Chare& chare, const std::string& scope) {
     for (const Type& base : chare.bases) {
       bool isBehind = false;
       for (std::string outer = scope;;) {
         const std::string name = outer + base.qualifier + base.name;
         if (charesSoFar_.count(name) || name == scope + chare.name) break;
-        isBehind |= allChares_.count(name) != 0;
+        const auto found = allChares_.find(name);
+        isBehind |= found != allChares_.end() && found->second.count(module_) != 0;
         if (outer.empty()) {
           if (isBehind)
             out_.error(base.span, "the base '" + base.plain() + "' of '" + chare.name + "' is declared behind it",
@@ -471,7 +480,9 @@ class Checker {
   Diagnostics& out_;
   std::set<std::string, std::less<>> messages_;
   std::set<std::string, std::less<>> chares_;
-  std::set<std::string> allChares_, charesSoFar_;  ///< with their namespaces
+  const Module* module_ = nullptr;                            ///< in which it is
+  std::map<std::string, std::set<const Module*>> allChares_;  ///< with their namespaces: where they are declared
+  std::set<std::string> charesSoFar_;                         ///< the same, of those before
   std::map<std::string, std::string> declared_;
   bool seesOthers_ = false;
 };

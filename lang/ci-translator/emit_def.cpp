@@ -288,9 +288,8 @@ class DefEmitter {
     for (const MessageField* field : conditional) objects += ", &" + own + "::" + field->name;
     out_.line(header + "void* " + base + "::pack(" + own + "* impl_msg) {");
     for (const MessageField* a : arrays)
-      out_.line("  impl_msg->" + a->name + " = reinterpret_cast<" + a->type.text() + "*>(reinterpret_cast<" +
-                (a->type.isConst ? "const " : "") + "char*>(impl_msg->" + a->name +
-                ") - reinterpret_cast<char*>(impl_msg));");
+      out_.line("  impl_msg->" + a->name + " = reinterpret_cast<" + a->type.text() +
+                "*>(reinterpret_cast<const char*>(impl_msg->" + a->name + ") - reinterpret_cast<char*>(impl_msg));");
     out_.line(conditional.empty() ? "  return impl_msg;"
                                   : "  return periapt::packConditional(impl_msg" + objects + ");");
     out_.line("}");

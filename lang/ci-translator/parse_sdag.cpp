@@ -146,7 +146,7 @@ void Parser::refuseDeclaration() {
 Sdag Parser::forall() {
   Sdag out = begun(Sdag::Kind::forall);
   expect("[", "after 'forall'", "write forall [i] (first : last, stride)");
-  if (isWord() && isBuiltinWord(peek().text))
+  if (isWord() && (isBuiltinWord(peek().text) || isWord(1) || is("::", 1)))
     fail(peek().span, "the index of a forall is an int that the forall declares",
          "write its name alone: forall [i] (first : last, stride)");
   out.name = name("the index of a forall");
@@ -209,7 +209,7 @@ void Parser::unknownSdag() {
   const std::string_view near =
       isWord() ? nearest(peek().text, {"serial", "when", "while", "for", "forall", "if", "overlap", "case"}) : "";
   if (is("else")) fail(peek().span, "this else belongs to no if");
-  if (isWord() && isBuiltinWord(peek().text))
+  if (isWord() && (isBuiltinWord(peek().text) || (isAny({"const", "constexpr", "static", "auto"}) && isWord(1))))
     fail(peek().span, "a variable cannot be declared in the body of an entry, found " + found(),
          "make it a member of the class, or declare it in a serial { ... }, which it does not outlive");
   if (!near.empty() && (is("{", 1) || is("(", 1) || is("[", 1) || isWord(1)))

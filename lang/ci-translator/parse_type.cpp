@@ -51,6 +51,7 @@ void Parser::specifiers(Type& type, std::string_view what) {
     namedType(type, what);
   }
   while (accept("const")) type.isConst = true;
+  refuseVolatile();
 }
 
 void Parser::refuseVolatile() {
@@ -158,7 +159,7 @@ Parameter Parser::parameter() {
            "send it flat, as " + out.name + "[rows*columns], or use a std::vector");
   }
   if (is("=") && out.length)
-    fail(peek().span, "an array parameter has no default value", "leave it out, or use a std::vector");
+    out_.error(peek().span, "an array parameter has no default value", "leave it out, or use a std::vector");
   if (accept("=")) out.defaultValue = textUntil({",", ")"}, "a default value", true);
   out.span.end = lastEnd();
   return out;

@@ -236,7 +236,7 @@ Message Parser::message(std::optional<TemplateHeader> header) {
   out.header = std::move(header);
   out.attributes = attributes(message_attributes, "message");
   out.name = name("the name of a message", &out.nameSpan);
-  nameOfTemplate(out.header, out.name, out.arguments);
+  nameOfTemplate(out.header, "message", out.name, out.arguments);
   if (accept("{")) {
     while (!accept("}")) {
       if (accept(";")) continue;
@@ -251,15 +251,15 @@ Message Parser::message(std::optional<TemplateHeader> header) {
 }
 
 /// Behind the name of a chare or message: the arguments of an instance.
-void Parser::nameOfTemplate(const std::optional<TemplateHeader>& header, const std::string& name,
-                            std::string& arguments) {
+void Parser::nameOfTemplate(const std::optional<TemplateHeader>& header, const std::string& kind,
+                            const std::string& name, std::string& arguments) {
   if (is("::"))
     fail(peek().span, "'" + name + "' cannot be the name of a namespace here",
          "put the declaration into it: namespace " + name + " { ... }");
   if (!is("<")) return;
   if (header)
     fail(peek().span, "the template '" + name + "' is declared by its name alone",
-         "leave its arguments out; an instance has no template header: chare " + name + "<int>;");
+         "leave its arguments out; an instance has no template header: " + kind + " " + name + "<int>;");
   arguments = templateArguments();
 }
 
@@ -294,7 +294,8 @@ Chare Parser::chare(std::optional<TemplateHeader> header) {
     if (toText(kind) == word) out.kind = kind;
   indexOrAttributes(out);
   out.name = name("the name of " + withArticle(word), &out.nameSpan);
-  nameOfTemplate(out.header, out.name, out.arguments);
+  nameOfTemplate(out.header, std::string(word) + (out.index.empty() ? "" : " [" + out.index + "]"), out.name,
+                 out.arguments);
   if (accept(":")) {
     do {
       if (isAny({"public", "virtual", "private", "protected"}))

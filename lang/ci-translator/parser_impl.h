@@ -96,7 +96,8 @@ class Parser {
   Item namespaceOrUsing();
   Readonly readonly();
   Message message(std::optional<TemplateHeader> header);
-  void nameOfTemplate(const std::optional<TemplateHeader>& header, const std::string& name, std::string& arguments);
+  void nameOfTemplate(const std::optional<TemplateHeader>& header, const std::string& kind, const std::string& name,
+                      std::string& arguments);
   MessageField messageField();
   Chare chare(std::optional<TemplateHeader> header);
   void indexOrAttributes(Chare& chare);

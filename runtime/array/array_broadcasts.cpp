@@ -45,7 +45,7 @@ void ArrayBroadcasts::send(Message message) {
 }
 
 void ArrayBroadcasts::number(Message message) {
-  if (message.shared()) message = message.copy();
+  message = unshared(std::move(message));
   if (!shareable(message)) pack(message);
   message->element = ++root_.last;
   message->extra = root_.low_water_mark;

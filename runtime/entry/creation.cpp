@@ -58,13 +58,6 @@ bool makes_node_group(const Envelope* envelope) {
 }
 
 namespace {
-// The constructor has it for itself. (What it has no copy of so far, as its class packs it, becomes one.)
-Message for_constructor(void* payload) {
-  Message message = given_away(payload);
-  if (message->flags & envelope_referenced) [[unlikely]]
-    pack(message);
-  return message;
-}
 // A group is made on all other PEs.
 void tell_others(Pe& pe, Message& message, int entry, int type, int ep, CkGroupID id) {
   if (pe.process.pes() == 1) return;
@@ -77,7 +70,7 @@ void tell_others(Pe& pe, Message& message, int entry, int type, int ep, CkGroupI
 CkGroupID new_group(int type, int ep, void* payload) {
   PeObjects& objects = PeObjects::current();
   const CkGroupID id = objects.new_group_id();
-  Message message = for_constructor(payload);
+  Message message = given_away(payload);
   tell_others(objects.pe, message, entry_new_group, type, ep, id);
   objects.create_group(id, type, ep, std::move(message));
   return id;
@@ -87,7 +80,7 @@ CkGroupID new_node_group(int type, int ep, void* payload) {
   PeObjects& objects = PeObjects::current();
   Pe& pe = objects.pe;
   const CkGroupID id = objects.new_group_id();
-  Message message = for_constructor(payload);
+  Message message = given_away(payload);
   tell_others(pe, message, entry_new_node_group, type, ep, id);
   if (pe.rank == 0) node_groups().create(objects, id, type, ep, std::move(message));
   return id;
@@ -101,7 +94,7 @@ CkChareID new_chare(int type, int ep, int to, void* payload) {
   if (anywhere) to = seeds::first_place(pe);
   if (to < 0 || to >= pes) bad_pe(to, "PE", ep);
   const CkChareID id{to, objects.new_chare_serial()};
-  Message argument = for_constructor(payload);
+  Message argument = given_away(payload);
   pack_for(pe, to, argument);
   Message message = creation(std::move(argument), entry_new_chare, type, ep, 0, id.serial);
   note_created(pe, to, ep, message->size);

@@ -1,5 +1,6 @@
 // Entry methods are entered here, and nowhere else.
 #include <exception>
+#include <tuple>
 
 #include "base/fatal.h"
 #include "runtime/objects/node_groups.h"
@@ -112,18 +113,23 @@ void PeObjects::construct(int ep, void* object, Message message) {
 }
 
 // Of the thread of a constructor. CBase_ is made before that can wait; what runs from then on is not within the
-// creation, and it may run before the creation's caller does: another thread.
-struct FirstWait {
-  static void listen(PeObjects& objects) {
-    auto* const listener = new scheduler::ThreadListener{};
-    listener->data = &objects;
-    listener->suspend = [](scheduler::ThreadListener* l) {
-      static_cast<PeObjects*>(l->data)->creating = {};
-      l->suspend = [](scheduler::ThreadListener*) {};
-    };
-    listener->resume = [](scheduler::ThreadListener*) {};
-    listener->free = [](scheduler::ThreadListener* l) { delete l; };
-    objects.pe.threads.add_listener(objects.pe.threads.current(), listener);
+// creation, and it may run before the creation's caller does: another thread. A creation within this one that has
+// waited on the same thread leaves this one when it ends.
+struct LeavesCreation : scheduler::ThreadListener {
+  PeObjects& objects;
+  const Creation own;
+
+  explicit LeavesCreation(PeObjects& objects) : ThreadListener{}, objects(objects), own(objects.creating) {
+    suspend = [](scheduler::ThreadListener* l) { static_cast<LeavesCreation*>(l)->leave(); };
+    resume = [](scheduler::ThreadListener*) {};
+    free = [](scheduler::ThreadListener* l) { delete static_cast<LeavesCreation*>(l); };
+    objects.pe.threads.add_listener(objects.pe.threads.current(), this);
+  }
+  static auto key(const Creation& c) {
+    return std::make_tuple(c.chare.onPE, c.chare.serial, c.group.idx, c.manager, c.element);
+  }
+  void leave() {
+    if (key(objects.creating) == key(own)) objects.creating = {};
   }
 };
 
@@ -149,8 +155,10 @@ struct ThreadedCall {
     const Start& start = *static_cast<Start*>(argument);
     ThreadedCall own(start.objects, std::move(start.call));
     const RunningThreads::Run run(own.objects.running_threads, ThreadOwner{own.call.owner}, own.call.entry);
-    if (entry_info(own.call.entry).flags & ep_constructor) FirstWait::listen(own.objects);
+    const bool constructs = entry_info(own.call.entry).flags & ep_constructor;
+    LeavesCreation* const creation = constructs ? new LeavesCreation(own.objects) : nullptr;
     own.objects.enter(own.call);
+    if (creation) creation->leave();
     if (own.call.exclusive) node_groups().leave_exclusive(own.objects, own.call);
   }
 };

@@ -68,7 +68,9 @@ void* CkAllocBuffer(void* message, int bytes) {
   const Envelope* like = envelope_of(message);
   const bool waits = like->flags & periapt::envelope_waits;
   const int groups = waits ? GroupDependencies(like).count() : 0;
-  Message copy = Message::make(GroupDependencies::padded(bytes, groups), like->priority_bits);
+  const std::size_t size = GroupDependencies::padded(bytes, groups);
+  Message copy = periapt::place_again_of(message, size, like->priority_bits);
+  if (!copy) copy = Message::make(size, like->priority_bits);
   if (waits) {
     GroupDependencies wanted(copy.envelope(), groups);
     for (int i = 0; i < groups; ++i) wanted.set(i, GroupDependencies(like).get(i));

@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "base/fatal.h"
+#include "machine/host/heap.h"
 #include "runtime/registry/registry.h"
 #include "runtime/scheduler/process.h"
 
@@ -52,19 +55,37 @@ void move_contents(Message& from, const Message& to) {
   }
   std::memcpy(to.payload(), bytes, from->size);
 }
+// Where unpack() makes the object of another holder again. Of the thread: no unpack() waits.
+struct Place {
+  const void* packed = nullptr;  // what is unpacked; null: nothing
+  Envelope* envelope = nullptr;
+};
+thread_local Place place_again;
+
+[[noreturn]] PERIAPT_NOINLINE void has_grown(const Message& from, const Message& to, const MessageInfo& info) {
+  fatal("a message of class " + std::string(info.name) + " that the program holds once more has grown from " +
+            std::to_string(from->size) + " to " + std::to_string(to->size) + " bytes in its pack() and unpack()",
+        Pe::describe(*Pe::current()),
+        "CkReferenceMsg() was called for it, and as its pack() ends it, the program's own is unpacked in its place",
+        "let unpack() ask CkAllocBuffer() for as many bytes as the message had, or send what CkCopyMsg() makes of it");
+}
 // Of a class that packs itself, when the program holds the message once more: its pack() is for one holder, and
 // mostly ends what it has packed. So the message becomes its packed bytes, and the other holder's is made again of
-// them, in its place.
+// them, in its place: there CkAllocBuffer() says that it be made, or its bytes are moved.
 PERIAPT_NOINLINE void pack_apart(Message& message, const MessageInfo& info) {
   const Message original = message.share();
   put_through(info.pack, message, true);
   message->flags |= envelope_packed;
   Message packed = message.copy();
   packed->flags &= static_cast<std::uint8_t>(~envelope_referenced);
+  if (message.envelope() != original.envelope()) place_again = {message.payload(), original.envelope()};
   put_through(info.unpack, message, false);
+  place_again = {};
   original.envelope()->flags &= static_cast<std::uint8_t>(~envelope_packed);
-  if (message.envelope() != original.envelope() && message->size == original.envelope()->size)
+  if (message.envelope() != original.envelope()) {
+    if (message->size != original.envelope()->size) has_grown(original, message, info);
     move_contents(message, original);
+  }
   message = std::move(packed);
 }
 // Whether there was something to do.
@@ -101,6 +122,18 @@ Message moved_copy(const Message& message, const MessageInfo& info) {
   return copy;
 }
 }  // namespace
+
+Message place_again_of(const void* packed, std::size_t size, unsigned priority_bits) {
+  if (!packed || place_again.packed != packed) [[likely]]
+    return Message();
+  Envelope* const envelope = std::exchange(place_again, {}).envelope;
+  if (message_bytes(size, priority_bits) > host::Heap::size(envelope)) return Message();
+  host::Heap::add_reference(envelope);
+  *envelope = Envelope{};
+  envelope->size = size;
+  envelope->priority_bits = static_cast<std::uint16_t>(priority_bits);
+  return Message(envelope);
+}
 
 // Every process of the host sees a message at the same address, so a class that kept the generated pack() needs it only
 // where bytes are copied: to another host, above all.
@@ -146,9 +179,6 @@ Message unshared(Message message) {
 }
 
 Message given_away_once_more(Message message) {
-  const MessageInfo* info = class_of(message);
-  const bool packs_itself = info && info->pack && !info->relocatable;
-  if (packs_itself) return message;
   message = unshared(std::move(message));
   message->flags &= static_cast<std::uint8_t>(~envelope_referenced);
   return message;
@@ -160,12 +190,7 @@ Message packed_for_other_host(Message message) {
 }
 
 void pack_for(const Pe& pe, int to, Message& message) {
-  if (pe.process.is_mine(to)) {
-    // There it would be read, and packed, while the program has it in its hands here.
-    if ((message->flags & envelope_referenced) && to != pe.index) [[unlikely]]
-      pack(message);
-    return;
-  }
+  if (pe.process.is_mine(to)) return;
   const MessageInfo* info = class_of(message);
   if (info && (!info->relocatable || pe.process.layer().route(to) == machine::Route::other_host)) pack(message);
 }

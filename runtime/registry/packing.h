@@ -21,6 +21,9 @@ void pack(Message& message);
 struct PackingTold {
   static inline void (*observer)(bool packs, bool begins) = nullptr;  // null: none
 };
+// For CkAllocBuffer(packed, size) within an unpack(): the block in which the object has to be made, as its holder knows
+// it by that address. None, mostly.
+Message place_again_of(const void* packed, std::size_t size, unsigned priority_bits);
 Message packed_for_other_host(Message message);
 void unpack(Message& message);
 // A copy whose own pointers point into the copy. Of a class that packs itself it is what its pack() and unpack() make,
@@ -30,8 +33,7 @@ Message copied(Message& message);
 // unless the program said otherwise (CkReferenceMsg): the runtime's own reference is dropped, and the bytes go on.
 Message unshared(Message message);
 // The message that a program gives away to be sent, or a copy where it holds that once more (CkReferenceMsg): what is
-// sent is addressed and packed, and what the program holds stays as it is. Of a class with a pack() of its own the copy
-// is made later, where it is packed or comes to an entry that keeps it. (How many holders a block has is not asked
+// sent is addressed and packed, and what the program holds stays as it is. (How many holders a block has is not asked
 // here: of a block that is used again that is a line that another core had last.)
 Message given_away_once_more(Message message);
 inline Message given_away(void* payload) {

@@ -6,6 +6,7 @@
 #include "base/fatal.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/objects/protocols.h"
+#include "runtime/registry/packing.h"
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/process.h"
 
@@ -162,7 +163,7 @@ void Sections::send_down(Section& section, std::uint32_t number, Message message
   if (root.members.empty()) return;
   if (root.stale) make_tree(section, number);
   ++root.sent;
-  if (message.shared()) message = message.copy();
+  message = unshared(std::move(message));
   if (!shareable(message)) pack(message);
   address(message, Target::section, message->entry, static_cast<std::uint32_t>(pe_.index),
           section_key(number, section.tree->version));

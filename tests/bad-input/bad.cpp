@@ -69,6 +69,21 @@ class Main : public CBase_Main {
   }
 };
 
+// Its unpack() makes more than there was.
+class Swollen : public CMessage_Swollen {
+ public:
+  static void* pack(Swollen* swollen) {
+    void* const bytes = CkAllocBuffer(swollen, 8);
+    delete swollen;
+    return bytes;
+  }
+  static Swollen* unpack(void* bytes) {
+    auto* const swollen = new (CkAllocBuffer(bytes, 1000)) Swollen;
+    CkFreeMsg(bytes);
+    return swollen;
+  }
+};
+
 class Branch : public CBase_Branch {
  public:
   Branch() {}
@@ -95,6 +110,7 @@ class Victim : public CBase_Victim {
   Victim() {}
   explicit Victim(CkMigrateMessage*) {}
   void hello(int) {}
+  void swallow(Swollen* swollen) { delete swollen; }
   template <class T>
   void any(T) {}
   void list(std::vector<int>) {}
@@ -192,6 +208,7 @@ class Victim : public CBase_Victim {
     }
     if (mistake == "instance of a template entry") thisProxy[2].any(1.5);
     if (mistake == "number of a message") CkSetRefNum(CkDataMsg::buildNew(4, "four"), 1L << 32);
+    if (mistake == "message that grows") thisProxy[2].swallow(static_cast<Swollen*>(CkReferenceMsg(new Swollen)));
     if (mistake == "number of a callback") CkCallback(CkCallback::ckExit).setRefNum(-(1L << 32));
     if (mistake == "element that needs arguments") CProxy_Heir(CProxy_Heir::ckNew())[3].inherit();
     if (mistake == "map of another dimension") {

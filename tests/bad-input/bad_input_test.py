@@ -43,6 +43,7 @@ MISTAKES = {
     "instance of a template entry": (1, ["template entry is used with types", r"Victim\[2\]", "double", "extern entry"],
                                      LAYOUTS),
     "number of a message": (1, ["reference number 4294967296 of a message or callback is too large", r"Victim\[2\]"], LAYOUTS),
+    "message that grows": (1, ["message of class Swollen that the program holds once more has grown from . to 1000 bytes", r"Victim\[2\]"], LAYOUTS),
     "number of a callback": (1, ["reference number -4294967296 of a message or callback is too large", r"Victim\[2\]"],
                              LAYOUTS),
     "element that needs arguments": (1, [r"Heir\[3\] is to be created by a message to it, but its class has no constructor",

@@ -151,6 +151,29 @@ void Main::get() {
   helpers.tuple();
 }
 
+// Its constructor makes what waits, on the PE where that is made, and waits itself.
+class Founder : public CBase_Founder {
+  CthThread waiting_;
+  bool founding_ = true;
+
+ public:
+  explicit Founder(std::uintptr_t where) : waiting_(CthSelf()) {
+    CProxy_Dawdler::ckNew(CkMyPe());
+    *reinterpret_cast<Founder**>(where) = this;
+    CthSuspend();
+    CProxy_Dawdler::ckNew(CkMyPe());
+    founding_ = false;
+  }
+  void goOn() { CthAwaken(waiting_); }
+  bool isFounding() const { return founding_; }
+};
+class Dawdler : public CBase_Dawdler {
+ public:
+  explicit Dawdler(int pe) {
+    if (CkMyPe() == pe) CthYield();
+  }
+};
+
 // A thread goes on in the moment in which a constructor waits, before its creation has returned: what it makes is no
 // part of that object.
 void Main::partsAreNotOfWaitingConstructors() {
@@ -165,6 +188,16 @@ void Main::partsAreNotOfWaitingConstructors() {
   Number* const heard = static_cast<Number*>(CkWaitReleaseFuture(sum.id));
   if (heard->value != 3) CkAbort("a chare whose constructor waits has heard something else");
   delete heard;
+  // Also when an object that it makes has waited before, on the same thread; and when it has ended.
+  Founder* founder = nullptr;
+  CProxy_Founder::ckNew(reinterpret_cast<std::uintptr_t>(&founder), CkMyPe());
+  for (int turns = 0; turns < 4 || !founder; ++turns) {
+    CthYield();
+    if (Part().isOfAnother()) CkAbort("what is made elsewhere is a part of an object whose constructor waits again");
+  }
+  founder->goOn();
+  while (founder->isFounding()) CthYield();
+  if (Part().isOfAnother()) CkAbort("what is made elsewhere is a part of an object that has been made");
 }
 
 void Main::bytesOfTuple(int n, char* bytes) {

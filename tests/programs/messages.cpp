@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
+#include <list>
 #include <string>
 #include <vector>
 
@@ -99,6 +101,24 @@ class Chain : public CMessage_Chain {
     from | *chain;
     CkFreeMsg(bytes);
     return chain;
+  }
+};
+// What it owns points back at it: its bytes cannot be moved.
+class Rope : public CMessage_Rope {
+ public:
+  std::list<int> strands;
+  explicit Rope(int count) : strands(static_cast<std::size_t>(count), 7) {}
+  bool holds() const { return strands.size() == 5 && std::next(strands.begin(), 5) == strands.end(); }
+  static void* pack(Rope* rope) {
+    auto* const count = static_cast<int*>(CkAllocBuffer(rope, sizeof(int)));
+    *count = static_cast<int>(rope->strands.size());
+    delete rope;
+    return count;
+  }
+  static Rope* unpack(void* bytes) {
+    Rope* const rope = new (CkAllocBuffer(bytes, sizeof(Rope))) Rope(*static_cast<int*>(bytes));
+    CkFreeMsg(bytes);
+    return rope;
   }
 };
 
@@ -420,7 +440,8 @@ bool isWhole(const Wide* message) {
 // holder has one that it may delete.
 void Main::ownersHold() {
   const int pes = CkNumPes();
-  expected_ = 2 * pes + 2 * pes + 2 * pes + 1;
+  CProxy_Vault vaults = CProxy_Vault::ckNew(3);
+  expected_ = 2 * pes + 2 * pes + 2 * pes + 2 + 3 + 2 + pes + 1;
   for (int pe = 0; pe < pes; ++pe) {
     Wide* message = new (2) Wide;
     message->values[0] = 11;
@@ -445,6 +466,19 @@ void Main::ownersHold() {
     CProxy_Smith::ckNew(held(300, answer), pe);
   }
   CProxy_Guild::ckNew(held(300, answer));
+  Chain* const twice = held(3, CkCallback());  // the first may wait in the queue of this PE when the second is sent
+  vaults[0].keep(twice);
+  CkReferenceMsg(twice);
+  vaults[1].keep(twice);
+  vaults.keep(held(3, CkCallback()));
+  CProxySection_Vault(CProxySection_Vault::ckNew(vaults.ckGetArrayID(), 0, 1, 1)).keep(held(3, CkCallback()));
+  Rope* const rope = new Rope(5);
+  for (int pe = 0; pe < pes; ++pe) {
+    CkReferenceMsg(rope);
+    posts_[pe].keepRope(rope);
+  }
+  require(rope->holds(), "a message whose parts point at it is moved when it is sent");
+  delete rope;
   CkWaitQD();
   for (Chain* chain : chains) {
     require(chain->holds(), "a message that packs itself has ended for its other holder");
@@ -536,6 +570,17 @@ class Anvil : public CBase_Anvil {
   explicit Anvil(CkMigrateMessage*) {}
 };
 
+class Vault : public CBase_Vault {
+ public:
+  Vault() = default;
+  explicit Vault(CkMigrateMessage*) {}
+  void keep(Chain* chain) {
+    const bool right = chain->holds();
+    delete chain;
+    mainProxy.told(right);
+  }
+};
+
 class Places : public CBase_Places {
  public:
   Places() = default;
@@ -567,9 +612,10 @@ class Circle : public CBase_Circle {
     if (turn == circleTurns - 2) CkReferenceMsg(message);
     thisProxy[CkMyPe()].note(message);
   }
-  // What packs what it owns goes itself, however many hold it.
+  // What packs what it owns goes as a copy too, as it is addressed on its way.
   void look(Chain* chain) {
-    const bool right = chain == looked_ && chain->holds();
+    const bool right = chain != looked_ && chain->holds() && looked_->holds();
+    delete chain->links;  // the runtime frees the message alone
     delete looked_;
     mainProxy.told(right);
   }
@@ -577,9 +623,19 @@ class Circle : public CBase_Circle {
  private:
   Chain* looked_ = nullptr;
 };
+// Sends on to many what its body has got: they get pointers into what comes to them.
+class Crier : public CBase_Crier {
+  Crier_SDAG_CODE CProxy_Shelf shelves_;
+
+ public:
+  explicit Crier(CProxy_Shelf shelves) : shelves_(shelves) { thisProxy.run(); }
+};
 void Main::bodies() {
-  expected_ = 2 * CkNumPes();
+  expected_ = 2 * CkNumPes() + 3 + 2;
   CProxy_Circle::ckNew();
+  CProxy_Crier crier = CProxy_Crier::ckNew(CProxy_Shelf::ckNew(3));
+  crier.cry(record(100));
+  crier.tell(record(100));
 }
 
 class Posts : public CBase_Posts {
@@ -620,6 +676,11 @@ class Posts : public CBase_Posts {
   void keepChain(Chain* chain) {
     const bool right = chain->holds();
     delete chain;
+    mainProxy.told(right);
+  }
+  void keepRope(Rope* rope) {
+    const bool right = rope->holds();
+    delete rope;
     mainProxy.told(right);
   }
   void give(const CkCallback& answer) {

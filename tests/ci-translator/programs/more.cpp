@@ -50,6 +50,7 @@ class Choice : public CMessage_Choice {
 struct Fixed : CMessage_Fixed {
   const int* values;
   const double* scales;
+  char* const* names;
 };
 class One : public CMessage_One {
  public:
@@ -229,7 +230,7 @@ void use() {
   waiting = CProxy_Waiting(4);
   CProxy_Waits::ckNew();
   CProxy_Alone::ckNew();
-  delete new (3, 2) Fixed;
+  delete new (3, 2, 1) Fixed;
   CProxy_Near near = CProxy_Near::ckNew();
   n = near.count() + near[0].count(nullptr);
   near.quick();
