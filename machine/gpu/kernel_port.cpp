@@ -184,7 +184,7 @@ std::uint64_t KernelPort::too_long() const {
 // The first two of the counts: a place that is taken at the same time is one that was there, or none.
 Status KernelPort::begin_close(std::uint64_t now_ns) {
   Ring& its = *ring_;
-  closing_since_ns_ = now_ns;
+  awaited_ = 0;  // the first look begins
   its.pinned().written = {0, kNoPlaces, 0, 0, 0};
   static_assert(offsetof(ck_port_counts, next) == 2 * sizeof(ck_device_word));
   if (Status closed = its.driver.copy(its.stream, its.counts, &its.pinned().written, offsetof(ck_port_counts, next));
@@ -203,17 +203,18 @@ Status KernelPort::ask_next() {
 // All have come when the numbers end at the one that is awaited, and do so a little later too: a thread that has just
 // got a place may not have its number yet.
 KernelPort::Closing KernelPort::close_on(std::uint64_t now_ns) {
+  if (std::exchange(awaited_, next_) != next_) still_since_ns_ = now_ns;
   const Result<bool> answered = ring_->driver.reached(ring_->event);
   if (!answered) return Closing::given_up;
-  const bool is_late = now_ns - closing_since_ns_ > kPatience_ns;
-  if (!*answered) return is_late ? Closing::given_up : Closing::under_way;
+  const Closing not_yet = now_ns - still_since_ns_ > kPatience_ns ? Closing::given_up : Closing::under_way;
+  if (!*answered) return not_yet;
   const std::uint64_t ends_at = ring_->pinned().read.next;
+  if (ends_at > next_) return not_yet;
   if (ends_at == next_ && asked_before_ == ends_at) {
     has_come_ = true;
     return Closing::done;
   }
-  if (is_late) return Closing::given_up;
-  if (ends_at > next_ || now_ns - asked_ns_ < kAskAgain_ns) return Closing::under_way;
+  if (now_ns - asked_ns_ < kAskAgain_ns) return Closing::under_way;
   asked_before_ = ends_at;
   asked_ns_ = now_ns;
   return ask_next() ? Closing::under_way : Closing::given_up;

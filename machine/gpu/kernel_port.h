@@ -69,8 +69,9 @@ class KernelPort {
 
   std::unique_ptr<Ring> ring_;
   ck_kernel_port handle_{};
-  std::uint64_t next_ = 1;  ///< message
-  std::uint64_t closing_since_ns_ = 0, asked_ns_ = 0;
+  std::uint64_t next_ = 1;                          ///< message
+  std::uint64_t awaited_ = 0, still_since_ns_ = 0;  ///< the message that is awaited, and since which look
+  std::uint64_t asked_ns_ = 0;
   std::optional<std::uint64_t> asked_before_;  ///< what was the next one when it was asked last
   bool has_come_ = false;                      ///< the port may be used anew
 };

@@ -172,6 +172,26 @@ TEST_P(KernelPortTest, ThatIsClosedBringsWhatWasSentAndNoMore) {
   EXPECT_EQ(settings.waits, 1) << "the opening alone may wait for the GPU";
 }
 
+// A PE that is in a long entry looks late, and then finds what came meanwhile.
+TEST_P(KernelPortTest, ThatIsClosedWaitsForALateLook) {
+  const auto port = open(8, 4);
+  const ck_kernel_port there = this->there(*port);
+  for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(ck_device_send(there, &i, sizeof i), ck_device_sent);
+  ASSERT_TRUE(port->begin_close(0).ok());
+  std::vector<unsigned> taken;
+  Closing closing = Closing::under_way;
+  for (std::uint64_t now_ns = 2 * KernelPort::kPatience_ns; closing == Closing::under_way; now_ns += 500'000) {
+    port->take(1, [&](std::span<const std::byte> bytes) {
+      unsigned value = 0;
+      std::memcpy(&value, bytes.data(), sizeof value);
+      taken.push_back(value);
+    });
+    closing = port->close_on(now_ns);
+  }
+  EXPECT_EQ(closing, Closing::done);
+  EXPECT_THAT(taken, ElementsAre(0, 1, 2));
+}
+
 // A thread that has a number and does not go on.
 TEST_P(KernelPortTest, IsGivenUpWhereAMessageDoesNotCome) {
   const std::int64_t before = settings.memory;
@@ -198,7 +218,10 @@ TEST_P(KernelPortTest, UsesTheMemoryOfOneThatIsClosed) {
   port.reset();
   port = open(7, 4);  // as many places, and places as large
   EXPECT_EQ(port->handle().places, places);
+  const unsigned char long_one[16] = {};
   EXPECT_EQ(ck_device_send(old, &value, sizeof value), ck_device_closed);
+  EXPECT_EQ(ck_device_send(old, long_one, 13), ck_device_closed);
+  EXPECT_EQ(port->too_long(), 0u) << "of the port that is open, which ends the run";
   EXPECT_THAT(take_all(*port), ElementsAre());
   EXPECT_EQ(ck_device_send(there(*port), &other, sizeof other), ck_device_sent);
   EXPECT_THAT(take_all(*port), ElementsAre(2));

@@ -1,5 +1,5 @@
-// Bytes that can be told from others, and a look whether they are the same. Tests are compiled without optimizing, and do much of
-// both: so one goes by words, the other is the library's.
+// Bytes that can be told from others, and a look whether they are the same. Tests are compiled without optimizing, and
+// do much of both: so one goes by words, the other is the library's.
 #pragma once
 
 #include <cstddef>
