@@ -53,6 +53,12 @@ class KernelPortTest : public GpuTest {
     });
     return taken;
   }
+  void free_what_is_kept() {
+    constexpr std::int64_t kAll = 1LL << 50;
+    settings.pinned -= kAll;
+    EXPECT_FALSE(KernelPort::open(driver, 0, 2048, 1).ok());  // as none is
+    settings.pinned += kAll;
+  }
   /// By a clock of the test's.
   Closing close(KernelPort& port, std::uint64_t now_ns = 0) {
     EXPECT_TRUE(port.begin_close(now_ns).ok());
@@ -64,6 +70,38 @@ class KernelPortTest : public GpuTest {
     return closing;
   }
 };
+
+// To free waits for all kernels of the GPU, of which one may wait for the PE that frees. (These are first:
+// once a port is given up nothing is freed.)
+TEST_P(KernelPortTest, FreesMemoryWhereNoneIsOpen) {
+  constexpr std::int64_t kOfOne = sizeof(ck_port_counts);
+  free_what_is_kept();
+  const std::int64_t before = settings.memory;
+  const auto taken = [&] { return (before - settings.memory) / kOfOne; };
+  auto first = open(1, 8);
+  for (std::uint64_t i = 1; i <= 20; ++i) EXPECT_EQ(close(*open(1, 64 * i)), Closing::done);
+  EXPECT_EQ(taken(), 21) << "a kernel that sends by the first may wait";
+  EXPECT_EQ(close(*first), Closing::done);
+  first.reset();
+  EXPECT_EQ(close(*open(1, 8)), Closing::done);
+  EXPECT_EQ(taken(), 17);
+
+  // Bytes have a bound too.
+  free_what_is_kept();
+  EXPECT_EQ(taken(), 0);
+  for (const std::uint64_t bytes : {(1 << 20) - 100, 1 << 20}) EXPECT_EQ(close(*open(128, bytes)), Closing::done);
+  EXPECT_EQ(taken(), 2);
+  EXPECT_EQ(close(*open(1, 8)), Closing::done);
+  EXPECT_EQ(taken(), 2) << "the older one goes";
+  free_what_is_kept();
+}
+
+TEST_P(KernelPortTest, FreesWhatIsKeptWhereMemoryIsScarce) {
+  free_what_is_kept();
+  EXPECT_EQ(close(*open(64, 64)), Closing::done);
+  settings.pinned = 10'000;
+  EXPECT_EQ(close(*open(64, 128)), Closing::done);
+}
 
 TEST_P(KernelPortTest, BringsEachMessageOnceAndInOrder) {
   const auto port = open(4, 4);
@@ -250,6 +288,7 @@ TEST_P(KernelPortTest, IsGivenUpWhenTheGpuIsLost) {
   Closing closing = Closing::under_way;
   for (int asked = 0; closing == Closing::under_way && asked < 20; ++asked) closing = port->close_on(1);
   EXPECT_EQ(closing, Closing::given_up);
+  EXPECT_THAT(port->failure().message(), HasSubstr("GPU 0"));
 }
 
 TEST_P(KernelPortTest, CountersAreRaisedFromThreads) {
