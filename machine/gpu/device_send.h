@@ -204,12 +204,16 @@ CK_DEVICE_FUNCTION void ck_port_write(unsigned char* to, const void* data, unsig
 CK_DEVICE_FUNCTION int ck_device_send(ck_kernel_port port, const void* data, unsigned bytes) {
   ck_device_word number;
   ck_port_place* place;
+  /* First: the memory may be another port's by now, which is told nothing of what was too long for this one. */
+  if (ck_near_load(&port.counts->opening) != port.opening) return ck_device_closed;
   if (bytes > port.most) {
     ck_far_store(&port.head->too_long, bytes);
     return ck_device_too_long;
   }
-  if (ck_near_load(&port.counts->opening) != port.opening) return ck_device_closed;
   if (!ck_port_take_place(port)) return ck_device_full;
+  /* relaxed, though the place taken may have been free from the first and the number stand for one that the host has
+   * given back since, as another thread saw: that thread's number came before this one from the same word, and no
+   * processor writes where it does not know yet. */
   number = ck_near_add(&port.counts->next, 1);
   place = (ck_port_place*)(port.places + (number & port.place_mask) * port.place_bytes);
   ck_port_write((unsigned char*)(place + 1), data, bytes);

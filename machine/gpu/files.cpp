@@ -14,14 +14,17 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 
+#include "base/clock.h"
 #include "machine/gpu/imports.h"
 
 namespace periapt::gpu {
 namespace {
 
 constexpr int kPatience_s = 1, kWaiting = 64;
+constexpr useconds_t kWithoutFiles_us = 10'000;  // until another connection is accepted, where there is no room for it
 
 /// Closes what it holds.
 class Socket {
@@ -107,33 +110,64 @@ Result<int> open_file(Driver& driver, const FileName& name) {
   return Status::failure("that memory is not mapped there any more");
 }
 
+// A call that a signal of the program's has interrupted is made again. Its own patience begins anew then, so that
+// signals which come often would keep it for ever.
+template <class Call>
+ssize_t again_if_interrupted(Call&& call) {
+  const std::uint64_t until_ns = clock::now_ns() + kPatience_s * std::uint64_t{1'000'000'000};
+  ssize_t answer;
+  do {
+    answer = call();
+  } while (answer < 0 && errno == EINTR && clock::now_ns() < until_ns);
+  if (answer < 0 && errno == EINTR) errno = EAGAIN;
+  return answer;
+}
+
 bool is_of_this_user(int fd) {
   ucred peer{};
   socklen_t size = sizeof(peer);
   return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == ::geteuid();
 }
 
+bool may_accept_later(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
+
+// Until it fails for good: then the process may be told to give files anew.
 void serve(Driver& driver, int listening) {
   for (;;) {
     const Socket asking(::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC));
-    if (asking.fd() < 0 && errno != EINTR && errno != ECONNABORTED && errno != EMFILE && errno != ENFILE) return;
+    if (asking.fd() < 0 && may_accept_later(errno)) {
+      ::usleep(kWithoutFiles_us);  // what waits stays there, and would be found at once
+      continue;
+    }
+    if (asking.fd() < 0 && errno != EINTR && errno != ECONNABORTED) return;
     if (asking.fd() < 0 || !is_of_this_user(asking.fd())) continue;
     have_patience(asking.fd());
     FileName name;
-    if (::recv(asking.fd(), &name, sizeof(name), 0) != static_cast<ssize_t>(sizeof(name))) continue;
+    if (again_if_interrupted([&] { return ::recv(asking.fd(), &name, sizeof(name), 0); }) !=
+        static_cast<ssize_t>(sizeof(name)))
+      continue;
     const Result<int> file = open_file(driver, name);
     answer(asking.fd(), file);
     if (file) ::close(*file);
   }
 }
 
+// Processes that have a thread, by driver: a child of a fork is another process, and has none.
+struct Givers {
+  std::mutex mutex;
+  std::map<const Driver*, std::uint64_t> of_process;
+  static Givers& all() {
+    static Givers& its = *new Givers;
+    return its;
+  }
+};
+
 }  // namespace
 
 Status give_files(Driver& driver) {
-  static std::mutex mutex;
-  static auto& of_process = *new std::map<const Driver*, std::uint64_t>;  // with a thread; a child of a fork has none
-  const std::lock_guard lock(mutex);
-  std::uint64_t& given = of_process[&driver];
+  Givers& givers = Givers::all();
+  const std::lock_guard lock(givers.mutex);
+  std::uint64_t& given = givers.of_process[&driver];
   if (given == this_process()) return {};
   const Address address = address_of(driver, this_process());
   const int listening = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -147,25 +181,45 @@ Status give_files(Driver& driver) {
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([&driver, listening] { serve(driver, listening); }).detach();
+  Status begun;
+  try {
+    std::thread([&driver, listening] {
+      serve(driver, listening);
+      const std::lock_guard ends(Givers::all().mutex);
+      Givers::all().of_process[&driver] = 0;
+      ::close(listening);
+    }).detach();
+    given = this_process();
+  } catch (const std::system_error& refused) {
+    begun = Status::failure(std::string("a thread for files of a GPU's memory: ") + refused.what());
+    ::close(listening);
+  }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  given = this_process();
-  return {};
+  return begun;
 }
 
-Result<int> ask_for_file(const Driver& driver, const FileName& name) {
+Result<int> ask_for_file(const Driver& driver, const FileName& name, bool* waited) {
   const Address address = address_of(driver, name.process);
   const Socket asked(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (asked.fd() < 0) return system_failure("a socket for files of a GPU's memory");
   have_patience(asked.fd());
-  if (::connect(asked.fd(), address.at(), address.size) != 0)
-    return system_failure("the process whose memory it is cannot be asked for its file");
-  if (::send(asked.fd(), &name, sizeof(name), MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof(name)))
-    return system_failure("the process whose memory it is cannot be asked for its file");
+  const auto failed = [waited](const std::string& what) {
+    if (waited != nullptr) *waited = errno == EAGAIN;
+    return system_failure(what);
+  };
+  const std::string cannot = "the process whose memory it is cannot be asked for its file";
+  if (again_if_interrupted([&] { return ::connect(asked.fd(), address.at(), address.size); }) != 0)
+    return failed(cannot);
+  if (!is_of_this_user(asked.fd())) return Status::failure(cannot + ": another user's has its name");
+  if (again_if_interrupted([&] { return ::send(asked.fd(), &name, sizeof(name), MSG_NOSIGNAL); }) !=
+      static_cast<ssize_t>(sizeof(name)))
+    return failed(cannot);
   char said[256];
   Message message(said, sizeof(said));
-  const ssize_t length = ::recvmsg(asked.fd(), &message.head, MSG_CMSG_CLOEXEC);
-  if (length <= 0) return Status::failure("the process whose memory it is does not answer");
+  const ssize_t length = again_if_interrupted([&] { return ::recvmsg(asked.fd(), &message.head, MSG_CMSG_CLOEXEC); });
+  if (length < 0) return failed("the process whose memory it is does not answer");
+  if (length == 0) return Status::failure("the process whose memory it is does not answer");
+  if ((message.head.msg_flags & MSG_CTRUNC) != 0) return Status::failure("no descriptor is left here for its file");
   const cmsghdr* const one = CMSG_FIRSTHDR(&message.head);
   if (one == nullptr || one->cmsg_type != SCM_RIGHTS || one->cmsg_len != CMSG_LEN(sizeof(int)))
     return Status::failure(std::string(said, static_cast<std::size_t>(length)));

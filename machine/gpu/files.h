@@ -3,8 +3,9 @@
 //
 // A file cannot be named to another process: it is handed over, through a socket. A process that has told others of
 // such memory has a thread, which waits for their questions and opens the file when one comes: so no file is open
-// meanwhile, which would keep memory that the program has freed. The socket's name is of the kernel's, not in a folder,
-// and holds a number that only the run's processes are told; the kernel says whose process asks.
+// meanwhile, which would keep memory that the program has freed. The socket's name is of the kernel's, not in a folder.
+// Any user of the host may read it there (/proc/net/unix), so the number in it is no secret: each side asks the kernel
+// which user the other one is, and talks to its own alone.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct FileName {
 Status give_files(Driver& driver);
 /// The file of a mapping that another process has and gives, which the caller closes. Waits for its answer, a second at
 /// most. A failure: it was unmapped, or that process cannot be asked: it has gone, or is in a network namespace of its
-/// own.
-Result<int> ask_for_file(const Driver& driver, const FileName& name);
+/// own. `waited`, if there is one, is set where that second went by.
+Result<int> ask_for_file(const Driver& driver, const FileName& name, bool* waited = nullptr);
 
 }  // namespace periapt::gpu

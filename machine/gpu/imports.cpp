@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/clock.h"
 #include "base/fnv1a.h"
 #include "base/log.h"
 #include "base/secret.h"
@@ -25,14 +26,14 @@ static_assert(sizeof(Export) == 112 && sizeof(Packed) == 120, "no holes, in whic
 // Against what was cut and mangled; a peer that knows the job's secret is trusted beyond that.
 std::uint64_t check_of(const Export& exported) { return fnv1a(&exported, sizeof(exported)); }
 
-Result<std::byte*> import(Driver& driver, int gpu, const Export& exported) {
-  if (exported.by_file == 0) return driver.import_memory(gpu, exported.handle);
-  const Result<int> file = ask_for_file(driver, {exported.process, exported.buffer, exported.begin});
-  if (!file) return file.status();
-  Result<std::byte*> here = driver.import_file(gpu, *file, exported.size);
-  ::close(*file);
-  return here;
-}
+constexpr std::uint64_t kSilence_ns = 60'000'000'000;
+
+struct File {
+  int fd = -1;
+  ~File() {
+    if (fd >= 0) ::close(fd);
+  }
+};
 
 }  // namespace
 
@@ -78,18 +79,45 @@ Imports::~Imports() {
 Result<std::byte*> Imports::acquire(int gpu, const Export& exported) {
   if (exported.process == this_process()) return reinterpret_cast<std::byte*>(exported.begin);
   if (exported.boot != boot_number()) return Status::failure("that GPU's memory is another host's");
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const Name name{exported.process, exported.buffer};
-  if (auto known = mappings_.find(name); known != mappings_.end() && !known->second.stale) {
-    if (known->second.uses++ == 0) idle_.erase(known->second.idle);
-    return known->second.here;
+  if (std::byte* const known = use_known(name)) return known;
+  File file;
+  if (exported.by_file != 0) {
+    if (Status asks = may_ask(exported.process); !asks) return asks;
+    lock.unlock();  // others need not wait for the answer
+    bool has_waited = false;
+    const Result<int> given = ask_for_file(driver_, {exported.process, exported.buffer, exported.begin}, &has_waited);
+    lock.lock();
+    if (has_waited) silent_until_ns_[exported.process] = clock::now_ns() + kSilence_ns;
+    if (!given) return given.status();
+    file.fd = *given;
+    if (std::byte* const known = use_known(name)) return known;
   }
   find_stale(exported);
-  Result<std::byte*> here = import(driver_, gpu, exported);
+  Result<std::byte*> here = exported.by_file != 0 ? driver_.import_file(gpu, file.fd, exported.size)
+                                                  : driver_.import_memory(gpu, exported.handle);
   if (!here) return here;
   ++maps_;
   mappings_[name] = {exported.begin, exported.size, gpu, *here, 1, false, {}};
   return here;
+}
+
+std::byte* Imports::use_known(const Name& name) {
+  const auto known = mappings_.find(name);
+  if (known == mappings_.end() || known->second.stale) return nullptr;
+  if (known->second.uses++ == 0) idle_.erase(known->second.idle);
+  return known->second.here;
+}
+
+// One that stands still would cost every message a second: its memory goes another way for a while.
+Status Imports::may_ask(std::uint64_t process) {
+  const auto silent = silent_until_ns_.find(process);
+  if (silent == silent_until_ns_.end()) return {};
+  if (clock::now_ns() < silent->second)
+    return Status::failure("the process whose memory it is has not answered, and is not asked again for a while");
+  silent_until_ns_.erase(silent);
+  return {};
 }
 
 // What that process had at these addresses before, it has freed.

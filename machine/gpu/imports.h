@@ -71,6 +71,8 @@ class Imports {
   };
   using Mappings = std::map<Name, Mapping>;
 
+  std::byte* use_known(const Name& name);
+  Status may_ask(std::uint64_t process);
   void find_stale(const Export& exported);
   void unmap(Mappings::iterator at);
 
@@ -80,6 +82,7 @@ class Imports {
   Mappings mappings_;
   std::list<Name> idle_;  ///< not in use, the least recently used first
   std::uint64_t maps_ = 0;
+  std::map<std::uint64_t, std::uint64_t> silent_until_ns_;  ///< processes that have not answered, which costs a second
 };
 
 }  // namespace periapt::gpu

@@ -1,5 +1,6 @@
 #include "machine/gpu/kernel_port.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
@@ -45,26 +46,50 @@ struct KernelPort::Ring {
 
   Ring(Driver& its, int on, std::uint64_t count, std::uint64_t bytes)
       : driver(its), gpu(on), places(count), place_bytes(bytes) {}
-  // May wait for kernels: only where nothing else is left to do.
+  // Waits for kernels: Kept says when it may.
   ~Ring() {
     if (event.native != nullptr) driver.destroy(event);
     if (stream.native != nullptr) driver.destroy(stream);
     if (counts != nullptr) static_cast<void>(driver.free(gpu, Kind::device, counts));
     if (pinned_bytes != nullptr) static_cast<void>(driver.free(gpu, Kind::pinned, pinned_bytes));
   }
+  std::uint64_t pinned_size() const { return sizeof(Pinned) + places * place_bytes; }
   Pinned& pinned() const { return *reinterpret_cast<Pinned*>(pinned_bytes); }
   ck_port_place& place(std::uint64_t number) const {
     return *reinterpret_cast<ck_port_place*>(pinned_bytes + sizeof(Pinned) + (number & (places - 1)) * place_bytes);
   }
 };
 
-// Rings of ports that are closed, for the next ones. A program that opens ports of ever other sizes gets the memory of
-// the oldest back.
+// Rings of ports that are closed, for the next ones, the oldest first. A program that opens ports of ever other sizes
+// gets memory back when it opens one. To free is to wait for all kernels of the GPU: not where one of them may wait
+// until a PE takes messages, which may be this thread's, nor where one stands still.
 struct KernelPort::Kept {
   static constexpr std::size_t kMost = 16;
+  static constexpr std::uint64_t kMostBytes = 256 << 20;  ///< pinned
   std::mutex mutex;
   std::vector<std::unique_ptr<Ring>> rings;
   std::vector<std::unique_ptr<Ring>> given_up;  ///< kernels may still write there
+  std::size_t ports = 0;                        ///< of the process, those being closed too
+
+  /// All but so much, if it may be: no port is there but those that ask. With the mutex, so that none is opened
+  /// meanwhile.
+  void free_all_but(std::size_t most, std::uint64_t most_bytes, std::size_t asking) {
+    if (ports != asking || !given_up.empty()) return;
+    std::uint64_t bytes = 0;
+    for (const auto& ring : rings) bytes += ring->pinned_size();
+    auto end = rings.begin();
+    for (auto left = rings.size(); left > most || bytes > most_bytes; --left, ++end) bytes -= (*end)->pinned_size();
+    rings.erase(rings.begin(), end);
+  }
+  std::unique_ptr<Ring> take(const Driver& driver, int gpu, std::uint64_t places, std::uint64_t place_bytes) {
+    const auto found = std::find_if(rings.begin(), rings.end(), [&](const auto& ring) {
+      return &ring->driver == &driver && ring->gpu == gpu && ring->places == places && ring->place_bytes == place_bytes;
+    });
+    if (found == rings.end()) return nullptr;
+    std::unique_ptr<Ring> ring = std::move(*found);
+    rings.erase(found);
+    return ring;
+  }
 };
 
 // Until the process ends: static destructors run when the driver may be gone.
@@ -89,34 +114,50 @@ Result<std::unique_ptr<KernelPort>> KernelPort::open(Driver& driver, int gpu, st
   if (places * place_bytes > kMostMemory)
     return Status::failure(std::to_string(places) + " messages of " + std::to_string(bytes) +
                            " bytes: a port has 1 GiB of pinned memory at most");
-  Result<std::unique_ptr<Ring>> ring = make(driver, gpu, places, place_bytes);
+  Result<std::unique_ptr<Ring>> ring = obtain(driver, gpu, places, place_bytes);
   if (!ring) return ring.status();
   std::unique_ptr<KernelPort> port(new KernelPort(std::move(*ring), bytes));
   if (Status opened = port->open_counts(); !opened) return opened;
   return port;
 }
 
-Result<std::unique_ptr<KernelPort::Ring>> KernelPort::make(Driver& driver, int gpu, std::uint64_t places,
-                                                           std::uint64_t place_bytes) {
+// Counts the port that it is for. Memory is allocated without the mutex, which may wait for kernels that a PE has to
+// take messages from, and that PE may close a port meanwhile.
+Result<std::unique_ptr<KernelPort::Ring>> KernelPort::obtain(Driver& driver, int gpu, std::uint64_t places,
+                                                             std::uint64_t place_bytes) {
   {
     const std::lock_guard lock(kept().mutex);
-    for (auto& ring : kept().rings) {
-      if (&ring->driver != &driver || ring->gpu != gpu || ring->places != places || ring->place_bytes != place_bytes)
-        continue;
-      std::unique_ptr<Ring> found = std::move(ring);
-      std::erase(kept().rings, nullptr);
-      return found;
-    }
+    std::unique_ptr<Ring> as_before = kept().take(driver, gpu, places, place_bytes);
+    kept().free_all_but(Kept::kMost, Kept::kMostBytes, 0);
+    ++kept().ports;
+    if (as_before) return as_before;
   }
+  Result<std::unique_ptr<Ring>> made = make(driver, gpu, places, place_bytes);
+  if (!made) {
+    {
+      const std::lock_guard lock(kept().mutex);
+      kept().free_all_but(0, 0, 1);
+    }
+    made = make(driver, gpu, places, place_bytes);
+  }
+  if (!made) {
+    const std::lock_guard lock(kept().mutex);
+    --kept().ports;
+  }
+  return made;
+}
+
+Result<std::unique_ptr<KernelPort::Ring>> KernelPort::make(Driver& driver, int gpu, std::uint64_t places,
+                                                           std::uint64_t place_bytes) {
   auto ring = std::make_unique<Ring>(driver, gpu, places, place_bytes);
-  const std::uint64_t pinned_bytes = sizeof(Ring::Pinned) + places * place_bytes;
+  // The largest first: where there is no memory, there is nothing to free then, which would wait.
+  const Result<std::byte*> pinned = driver.allocate(gpu, Kind::pinned, ring->pinned_size());
+  if (!pinned) return pinned.status();
+  ring->pinned_bytes = *pinned;
+  std::memset(*pinned, 0, ring->pinned_size());
   const Result<std::byte*> counts = driver.allocate(gpu, Kind::device, sizeof(ck_port_counts));
   if (!counts) return counts.status();
   ring->counts = *counts;
-  const Result<std::byte*> pinned = driver.allocate(gpu, Kind::pinned, pinned_bytes);
-  if (!pinned) return pinned.status();
-  ring->pinned_bytes = *pinned;
-  std::memset(*pinned, 0, pinned_bytes);
   const Result<Stream> stream = driver.make_stream(gpu);
   if (!stream) return stream.status();
   ring->stream = *stream;
@@ -149,17 +190,9 @@ Status KernelPort::open_counts() {
 
 KernelPort::~KernelPort() {
   ring_->next = next_;
-  std::unique_ptr<Ring> oldest;  // freed when others may go on
   const std::lock_guard lock(kept().mutex);
-  if (!has_come_) {
-    kept().given_up.push_back(std::move(ring_));
-    return;
-  }
-  std::vector<std::unique_ptr<Ring>>& rings = kept().rings;
-  rings.push_back(std::move(ring_));
-  if (rings.size() <= Kept::kMost) return;
-  oldest = std::move(rings.front());
-  rings.erase(rings.begin());
+  --kept().ports;
+  (has_come_ ? kept().rings : kept().given_up).push_back(std::move(ring_));
 }
 
 int KernelPort::gpu() const { return ring_->gpu; }
@@ -184,7 +217,7 @@ std::uint64_t KernelPort::too_long() const {
 // The first two of the counts: a place that is taken at the same time is one that was there, or none.
 Status KernelPort::begin_close(std::uint64_t now_ns) {
   Ring& its = *ring_;
-  closing_since_ns_ = now_ns;
+  awaited_ = 0;  // the first look begins
   its.pinned().written = {0, kNoPlaces, 0, 0, 0};
   static_assert(offsetof(ck_port_counts, next) == 2 * sizeof(ck_device_word));
   if (Status closed = its.driver.copy(its.stream, its.counts, &its.pinned().written, offsetof(ck_port_counts, next));
@@ -203,20 +236,25 @@ Status KernelPort::ask_next() {
 // All have come when the numbers end at the one that is awaited, and do so a little later too: a thread that has just
 // got a place may not have its number yet.
 KernelPort::Closing KernelPort::close_on(std::uint64_t now_ns) {
+  if (std::exchange(awaited_, next_) != next_) still_since_ns_ = now_ns;
   const Result<bool> answered = ring_->driver.reached(ring_->event);
-  if (!answered) return Closing::given_up;
-  const bool is_late = now_ns - closing_since_ns_ > kPatience_ns;
-  if (!*answered) return is_late ? Closing::given_up : Closing::under_way;
+  if (!answered) {
+    failure_ = answered.status();
+    return Closing::given_up;
+  }
+  const Closing not_yet = now_ns - still_since_ns_ > kPatience_ns ? Closing::given_up : Closing::under_way;
+  if (!*answered) return not_yet;
   const std::uint64_t ends_at = ring_->pinned().read.next;
+  if (ends_at > next_) return not_yet;
   if (ends_at == next_ && asked_before_ == ends_at) {
     has_come_ = true;
     return Closing::done;
   }
-  if (is_late) return Closing::given_up;
-  if (ends_at > next_ || now_ns - asked_ns_ < kAskAgain_ns) return Closing::under_way;
+  if (now_ns - asked_ns_ < kAskAgain_ns) return Closing::under_way;
   asked_before_ = ends_at;
   asked_ns_ = now_ns;
-  return ask_next() ? Closing::under_way : Closing::given_up;
+  failure_ = ask_next();
+  return failure_ ? Closing::under_way : Closing::given_up;
 }
 
 // ---- counters

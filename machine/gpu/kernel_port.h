@@ -1,7 +1,8 @@
 // The host's side of what kernels send (device_send.h): the ring of a port, and counters that kernels raise.
 //
 // Nothing here waits for a GPU but opening, which allocates. A port that is closed goes on until what kernels had begun
-// to send has come, and its memory is kept for the next port like it: to free it would wait for all kernels of the GPU.
+// to send has come, and its memory is kept for the next port like it: to free it would wait for all kernels of the GPU,
+// of which one may wait for this thread. What is kept in excess goes when a port is opened while there is no other.
 #pragma once
 
 #include <cstddef>
@@ -55,11 +56,14 @@ class KernelPort {
   Status begin_close(std::uint64_t now_ns);
   /// To be called, after take(), until it is not under way any more. given_up: a message that was begun has not come.
   Closing close_on(std::uint64_t now_ns);
+  /// Why it is given up, where the driver has said it: the GPU is lost. Else it is a message that does not come.
+  const Status& failure() const { return failure_; }
 
  private:
   struct Ring;
   struct Kept;
   explicit KernelPort(std::unique_ptr<Ring> ring, std::uint64_t bytes);
+  static Result<std::unique_ptr<Ring>> obtain(Driver& driver, int gpu, std::uint64_t places, std::uint64_t place_bytes);
   static Result<std::unique_ptr<Ring>> make(Driver& driver, int gpu, std::uint64_t places, std::uint64_t place_bytes);
   static Kept& kept();
   Status open_counts();
@@ -69,10 +73,12 @@ class KernelPort {
 
   std::unique_ptr<Ring> ring_;
   ck_kernel_port handle_{};
-  std::uint64_t next_ = 1;  ///< message
-  std::uint64_t closing_since_ns_ = 0, asked_ns_ = 0;
+  std::uint64_t next_ = 1;                          ///< message
+  std::uint64_t awaited_ = 0, still_since_ns_ = 0;  ///< the message that is awaited, and since which look
+  std::uint64_t asked_ns_ = 0;
   std::optional<std::uint64_t> asked_before_;  ///< what was the next one when it was asked last
   bool has_come_ = false;                      ///< the port may be used anew
+  Status failure_;
 };
 
 /// A number in pinned memory that kernels of one GPU raise. Its memory is used anew, and never freed.

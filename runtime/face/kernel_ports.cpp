@@ -222,9 +222,11 @@ void KernelPorts::go_on_closing(OpenPort& port) {
   const auto closing = port.ring->close_on(clock::now_ns());
   if (closing == gpu::KernelPort::Closing::under_way) return;
   if (closing == gpu::KernelPort::Closing::given_up)
-    log::warn("a port of GPU " + std::to_string(port.ring->gpu()) +
-              " is closed, and a message that a kernel had begun to send has not come: the kernel was ended, or stands "
-              "still; the port's memory is not used any more");
+    log::warn("a port of GPU " + std::to_string(port.ring->gpu()) + " is closed, and " +
+              (port.ring->failure() ? "a message that a kernel had begun to send has not come: the kernel was ended, "
+                                      "or stands still"
+                                    : "what kernels had sent last may be lost: " + port.ring->failure().message()) +
+              "; the port's memory is not used any more");
   port.ring.reset();
   --open_;
   pe_.end_pending();

@@ -1,13 +1,20 @@
 // The face of both vendors, on fake drivers: kinds of memory, copies that end later, other GPUs, and what is said when
 // something cannot be done.
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <vector>
 
+#include "base/this_host.h"
 #include "machine/gpu/files.h"
+#include "machine/gpu/imports.h"
 #include "machine/gpu/kind_cache.h"
 #include "tests/gpu/by_hand.h"
 #include "tests/gpu/gpu_fixture.h"
@@ -357,6 +364,51 @@ TEST_P(DriverTest, MemoryThatIsMappedByHandIsGivenByFiles) {
     EXPECT_THAT(ask_for_file(driver, name).message(), HasSubstr("cannot be asked for its file"));
     for (const std::size_t piece : {1, 2, 4}) pieces.unmap(piece);
   }
+}
+
+TEST_P(DriverTest, AFileThatFindsNoDescriptorIsASentence) {
+  if (std::string(GetParam()) != "cuda") return;
+  by_hand::Pieces pieces(1, 1);
+  pieces.map(0, true);
+  ASSERT_TRUE(give_files(driver).ok());
+  const FileName name{this_process(), look(pieces.at(0)).buffer, reinterpret_cast<std::uintptr_t>(pieces.at(0))};
+  in_another_process([&]() -> std::string {
+    const int left = ::dup(0);  // the one that is, for the socket
+    ::close(left);
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = static_cast<rlim_t>(left) + 1;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    const std::string said = ask_for_file(driver, name).message();
+    return said == "no descriptor is left here for its file" ? "" : said;
+  });
+  pieces.unmap(0);
+}
+
+// A process that stands still, in whose place the test has its socket.
+TEST_P(DriverTest, AProcessThatDoesNotAnswerIsNotAskedAgain) {
+  if (std::string(GetParam()) != "cuda") return;
+  constexpr std::uint64_t kProcess = 0x5711;
+  const std::uint64_t number = kProcess ^ this_process();
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  const int length = std::snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "periapt-gpu-files-%016llx-cuda",
+                                   static_cast<unsigned long long>(number));
+  const int listening = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(::bind(listening, reinterpret_cast<const sockaddr*>(&name),
+                   static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length))),
+            0);
+  ASSERT_EQ(::listen(listening, 4), 0);
+  Imports imports(driver);
+  Export there;
+  there.boot = boot_number();
+  there.process = number;
+  there.buffer = 1;
+  there.size = 4096;
+  there.by_file = 1;
+  EXPECT_THAT(imports.acquire(0, there).message(), HasSubstr("does not answer"));
+  EXPECT_THAT(imports.acquire(0, there).message(), HasSubstr("is not asked again for a while"));
+  ::close(listening);
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, DriverTest, ::testing::Values("cuda", "hip"),

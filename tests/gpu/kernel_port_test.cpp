@@ -53,6 +53,12 @@ class KernelPortTest : public GpuTest {
     });
     return taken;
   }
+  void free_what_is_kept() {
+    constexpr std::int64_t kAll = 1LL << 50;
+    settings.pinned -= kAll;
+    EXPECT_FALSE(KernelPort::open(driver, 0, 2048, 1).ok());  // as none is
+    settings.pinned += kAll;
+  }
   /// By a clock of the test's.
   Closing close(KernelPort& port, std::uint64_t now_ns = 0) {
     EXPECT_TRUE(port.begin_close(now_ns).ok());
@@ -64,6 +70,38 @@ class KernelPortTest : public GpuTest {
     return closing;
   }
 };
+
+// To free waits for all kernels of the GPU, of which one may wait for the PE that frees. (These are first:
+// once a port is given up nothing is freed.)
+TEST_P(KernelPortTest, FreesMemoryWhereNoneIsOpen) {
+  constexpr std::int64_t kOfOne = sizeof(ck_port_counts);
+  free_what_is_kept();
+  const std::int64_t before = settings.memory;
+  const auto taken = [&] { return (before - settings.memory) / kOfOne; };
+  auto first = open(1, 8);
+  for (std::uint64_t i = 1; i <= 20; ++i) EXPECT_EQ(close(*open(1, 64 * i)), Closing::done);
+  EXPECT_EQ(taken(), 21) << "a kernel that sends by the first may wait";
+  EXPECT_EQ(close(*first), Closing::done);
+  first.reset();
+  EXPECT_EQ(close(*open(1, 8)), Closing::done);
+  EXPECT_EQ(taken(), 17);
+
+  // Bytes have a bound too.
+  free_what_is_kept();
+  EXPECT_EQ(taken(), 0);
+  for (const std::uint64_t bytes : {(1 << 20) - 100, 1 << 20}) EXPECT_EQ(close(*open(128, bytes)), Closing::done);
+  EXPECT_EQ(taken(), 2);
+  EXPECT_EQ(close(*open(1, 8)), Closing::done);
+  EXPECT_EQ(taken(), 2) << "the older one goes";
+  free_what_is_kept();
+}
+
+TEST_P(KernelPortTest, FreesWhatIsKeptWhereMemoryIsScarce) {
+  free_what_is_kept();
+  EXPECT_EQ(close(*open(64, 64)), Closing::done);
+  settings.pinned = 10'000;
+  EXPECT_EQ(close(*open(64, 128)), Closing::done);
+}
 
 TEST_P(KernelPortTest, BringsEachMessageOnceAndInOrder) {
   const auto port = open(4, 4);
@@ -172,6 +210,26 @@ TEST_P(KernelPortTest, ThatIsClosedBringsWhatWasSentAndNoMore) {
   EXPECT_EQ(settings.waits, 1) << "the opening alone may wait for the GPU";
 }
 
+// A PE that is in a long entry looks late, and then finds what came meanwhile.
+TEST_P(KernelPortTest, ThatIsClosedWaitsForALateLook) {
+  const auto port = open(8, 4);
+  const ck_kernel_port there = this->there(*port);
+  for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(ck_device_send(there, &i, sizeof i), ck_device_sent);
+  ASSERT_TRUE(port->begin_close(0).ok());
+  std::vector<unsigned> taken;
+  Closing closing = Closing::under_way;
+  for (std::uint64_t now_ns = 2 * KernelPort::kPatience_ns; closing == Closing::under_way; now_ns += 500'000) {
+    port->take(1, [&](std::span<const std::byte> bytes) {
+      unsigned value = 0;
+      std::memcpy(&value, bytes.data(), sizeof value);
+      taken.push_back(value);
+    });
+    closing = port->close_on(now_ns);
+  }
+  EXPECT_EQ(closing, Closing::done);
+  EXPECT_THAT(taken, ElementsAre(0, 1, 2));
+}
+
 // A thread that has a number and does not go on.
 TEST_P(KernelPortTest, IsGivenUpWhereAMessageDoesNotCome) {
   const std::int64_t before = settings.memory;
@@ -198,7 +256,10 @@ TEST_P(KernelPortTest, UsesTheMemoryOfOneThatIsClosed) {
   port.reset();
   port = open(7, 4);  // as many places, and places as large
   EXPECT_EQ(port->handle().places, places);
+  const unsigned char long_one[16] = {};
   EXPECT_EQ(ck_device_send(old, &value, sizeof value), ck_device_closed);
+  EXPECT_EQ(ck_device_send(old, long_one, 13), ck_device_closed);
+  EXPECT_EQ(port->too_long(), 0u) << "of the port that is open, which ends the run";
   EXPECT_THAT(take_all(*port), ElementsAre());
   EXPECT_EQ(ck_device_send(there(*port), &other, sizeof other), ck_device_sent);
   EXPECT_THAT(take_all(*port), ElementsAre(2));
@@ -227,6 +288,7 @@ TEST_P(KernelPortTest, IsGivenUpWhenTheGpuIsLost) {
   Closing closing = Closing::under_way;
   for (int asked = 0; closing == Closing::under_way && asked < 20; ++asked) closing = port->close_on(1);
   EXPECT_EQ(closing, Closing::given_up);
+  EXPECT_THAT(port->failure().message(), HasSubstr("GPU 0"));
 }
 
 TEST_P(KernelPortTest, CountersAreRaisedFromThreads) {
