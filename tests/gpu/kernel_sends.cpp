@@ -4,6 +4,7 @@
 //   gpu_kernel_sends              each PE has ports to a chare, an element and a member of a group, with few places
 //   gpu_kernel_sends standstill   nothing moves but that a kernel will send, once the watchdog has said so
 //   gpu_kernel_sends standstills  the same, and when that has come nothing moves for good, which is told too
+//   gpu_kernel_sends busy         a PE that always has an entry to run looks at its ports all the same
 //   gpu_kernel_sends WRONG        makes that mistake: see Player::wrong()
 #include "tests/gpu/kernel_sends.h"
 
@@ -157,6 +158,7 @@ class Player : public CBase_Player {
   int rounds_left_;
   CkKernelPort ports_[ports_of_pe];
   CkKernelCounter counter_;
+  int entries_ = 0;  // of a busy PE
 
  public:
   explicit Player(int rounds) : rounds_left_(rounds) {}
@@ -222,6 +224,7 @@ class Player : public CBase_Player {
     }
     if (how == "standstill") send_when_told();
     if (how == "standstills") raise_when_told();
+    if (how == "busy") be_busy();
   }
 
  private:
@@ -236,6 +239,18 @@ class Player : public CBase_Player {
       told.end();
       ck_device_send(port, "told", 4);
     }).detach();
+  }
+  // By entries of 20 us, without end until Main has what was sent before the first.
+  void be_busy() {
+    if (entries_++ == 0) {
+      const ck_kernel_port port =
+          on_host(CkKernelPort::open(CkCallback(CkIndex_Main::came(nullptr), mainProxy), 4, 4).handle());
+      DEMAND(ck_device_send(port, "busy", 4) == ck_device_sent);
+    }
+    DEMAND(entries_ < 100);
+    for (const double until = CkWallTimer() + 20e-6; CkWallTimer() < until;) {
+    }
+    thisProxy[0].wrong("busy");
   }
   // The same with a counter alone, and ends the run when the watchdog has spoken again.
   void raise_when_told() {
