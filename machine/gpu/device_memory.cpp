@@ -567,8 +567,8 @@ Result<ucx::Allocation> GpuMemory::allocation_of(Place place, std::uint64_t byte
   Result<Seen> seen = look(place, bytes);
   if (!seen) return seen.status();
   const Memory& memory = seen->memory;
-  // What a pool gives out anew keeps its number, and that of addresses which are mapped anew may: nothing would say
-  // that the memory was freed.
+  // What a pool gives out anew keeps its number: nothing would say that the memory was freed. Each mapping by hand has
+  // one of its own (seen on H200), but has not been tried.
   if (seen->vendor == nullptr || memory.imported || memory.kind != Kind::device) {
     return Status::failure(
         (memory.imported ? "memory of another process" : std::string("memory of kind ") + name_of(memory.kind)) +

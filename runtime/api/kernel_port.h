@@ -2,10 +2,11 @@
 // kernels call is in machine/gpu/device_send.h, which programs include as ckdevicesend.h.
 //
 // The PE that has opened a port takes what kernels send, between two entries and while it is idle, and sends it to the
-// port's callback as a CkDataMsg of the bytes. It never waits for a kernel, and does not sleep while it has a port; a
-// PE without one pays nothing. A delivered message counts for quiescence as any other one; a kernel that may still send
-// is the program's business. Ports and counters belong to the PE that has made them: copies of these values name the
-// same one, and may be used there only, while handle() may be given to kernels anywhere in the process.
+// port's callback as a CkDataMsg of the bytes. It never waits for a kernel, and does not sleep while it has a port.
+// From its first one on it looks at its inbox and its timers after each entry; a PE that has had none pays nothing. A
+// delivered message counts for quiescence as any other one; a kernel that may still send is the program's business.
+// Ports and counters belong to the PE that has made them: copies of these values name the same one, and may be used
+// there only, while handle() may be given to kernels anywhere in the process.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -25,9 +26,9 @@ class CkKernelPort {
   const ck_kernel_port& handle() const { return handle_; }
   explicit operator bool() const { return pe_ >= 0; }
   // From soon on ck_device_send() says ck_device_closed. What was sent still comes, and until it has come the run is
-  // not quiescent; a message that a kernel has begun and does not end within a second is given up, with a warning.
-  // Kernels that have the handle should have ended: one that is just in the middle of ck_device_send() may lose its
-  // message.
+  // not quiescent; a message that a kernel has begun and does not end within a second, since the PE has first looked
+  // for it, is given up, with a warning. Kernels that have the handle should have ended: one that is just in the middle
+  // of ck_device_send() may lose its message.
   void close();
 
  private:

@@ -21,7 +21,7 @@
 namespace periapt {
 namespace {
 
-constexpr std::uint64_t look_interval_ns = 10'000;  // of a busy PE, at least; it looks at its timers less often
+constexpr std::uint64_t look_interval_ns = 10'000;  // of a busy PE, at least: it looks between two entries
 constexpr int messages_at_once = 64;                // of a port; then it is others' turn
 
 struct OpenPort {
@@ -172,6 +172,7 @@ void KernelPorts::wait(RaisedCounter& counter, std::uint64_t value, const CkCall
 
 void KernelPorts::begin_looking() {
   if (listens_ >= 0) return;
+  pe_.look_often();  // else a busy PE looks at its timers every 512 entries
   listens_ = pe_.conditions.call_always(
       scheduler::condition_still_idle, [](void* self) { static_cast<KernelPorts*>(self)->look(); }, this);
   set_timer();

@@ -203,7 +203,8 @@ void Watchdog::judge() {
   const bool tells = for_ns >= warn_factor * patience_ns;
   fatal_ = sum_.from_gpus == 0 &&
            (((sum_.undeliverable > 0 || known_cause) && for_ns >= patience_ns) || (ends_run && tells));
-  if (fatal_ || (!warned_ && tells)) ask_for_explanations();
+  const bool is_told = sum_.from_gpus != 0 ? gpu_told_ : warned_;
+  if (fatal_ || (!is_told && tells)) ask_for_explanations();
 }
 
 void Watchdog::ask_for_explanations() {
@@ -258,7 +259,8 @@ void Watchdog::tell() {
   if (!all.empty()) all.pop_back();  // the last end of line
   const std::string seconds = std::to_string((asked_ns_ - still_since_ns_) / second_ns);
   if (!fatal_ && sum_.from_gpus != 0) {
-    warned_ = true;
+    gpu_told_ = true;
+    if (known_cause) all += "\nIf they do not: " + known_cause->what + ", " + known_cause->why;
     return log::warn("nothing has moved for " + seconds + " s. GPUs may still bring something:\n" + all +
                      "\n  (told once; +watchdog 0 switches this off)");
   }

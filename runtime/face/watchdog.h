@@ -73,6 +73,7 @@ class Watchdog {
   std::uint64_t asked_ns_ = 0, last_asked_ns_ = 0;
   std::uint64_t still_since_ns_ = 0;  // 0: something moved since the last look
   bool fatal_ = false, warned_ = false, silence_told_ = false;
+  bool gpu_told_ = false;           // of a standstill that a kernel may end, which is another one
   std::vector<std::string> texts_;  // by PE
 };
 

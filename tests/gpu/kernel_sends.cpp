@@ -3,6 +3,8 @@
 //
 //   gpu_kernel_sends              each PE has ports to a chare, an element and a member of a group, with few places
 //   gpu_kernel_sends standstill   nothing moves but that a kernel will send, once the watchdog has said so
+//   gpu_kernel_sends standstills  the same, and when that has come nothing moves for good, which is told too
+//   gpu_kernel_sends busy         a PE that always has an entry to run looks at its ports all the same
 //   gpu_kernel_sends WRONG        makes that mistake: see Player::wrong()
 #include "tests/gpu/kernel_sends.h"
 
@@ -57,6 +59,29 @@ void start(const KernelOrders& orders) {
       });
     }).detach();
 }
+
+/// What the process says, which still goes where it went.
+class Told {
+ public:
+  Told() {
+    int ends[2];
+    DEMAND(pipe(ends) == 0 && dup2(ends[1], 2) == 2);
+    from_ = ends[0];
+  }
+  void wait_for(const std::string& text) {
+    while (said_.find(text) == std::string::npos) {
+      char some[512];
+      const auto bytes = read(from_, some, sizeof some);
+      if (bytes <= 0 || write(terminal_, some, static_cast<std::size_t>(bytes)) != bytes) _exit(3);
+      said_.append(some, static_cast<std::size_t>(bytes));
+    }
+  }
+  void end() { dup2(terminal_, 2); }
+
+ private:
+  std::string said_;
+  int terminal_ = dup(2), from_ = -1;
+};
 
 /// What one receiver has got.
 class Got {
@@ -133,6 +158,7 @@ class Player : public CBase_Player {
   int rounds_left_;
   CkKernelPort ports_[ports_of_pe];
   CkKernelCounter counter_;
+  int entries_ = 0;  // of a busy PE
 
  public:
   explicit Player(int rounds) : rounds_left_(rounds) {}
@@ -197,6 +223,8 @@ class Player : public CBase_Player {
       DEMAND(ck_device_send(port, bytes, sizeof bytes) == ck_device_too_long);
     }
     if (how == "standstill") send_when_told();
+    if (how == "standstills") raise_when_told();
+    if (how == "busy") be_busy();
   }
 
  private:
@@ -206,19 +234,33 @@ class Player : public CBase_Player {
     const ck_kernel_port port = on_host(CkKernelPort::open(came, 4, 4).handle());
     counter_ = CkKernelCounter::make();
     counter_.when(2, CkCallback(CkCallback::ignore));
-    int ends[2];
-    const int terminal = dup(2);
-    DEMAND(pipe(ends) == 0 && dup2(ends[1], 2) == 2);
-    std::thread([port, from = ends[0], terminal] {
-      std::string said;
-      while (said.find("it is at 0") == std::string::npos) {
-        char some[512];
-        const auto bytes = read(from, some, sizeof some);
-        if (bytes <= 0 || write(terminal, some, static_cast<std::size_t>(bytes)) != bytes) _exit(3);
-        said.append(some, static_cast<std::size_t>(bytes));
-      }
-      dup2(terminal, 2);
+    std::thread([port, told = Told()]() mutable {
+      told.wait_for("it is at 0");
+      told.end();
       ck_device_send(port, "told", 4);
+    }).detach();
+  }
+  // By entries of 20 us, without end until Main has what was sent before the first.
+  void be_busy() {
+    if (entries_++ == 0) {
+      const ck_kernel_port port =
+          on_host(CkKernelPort::open(CkCallback(CkIndex_Main::came(nullptr), mainProxy), 4, 4).handle());
+      DEMAND(ck_device_send(port, "busy", 4) == ck_device_sent);
+    }
+    DEMAND(entries_ < 100);
+    for (const double until = CkWallTimer() + 20e-6; CkWallTimer() < until;) {
+    }
+    thisProxy[0].wrong("busy");
+  }
+  // The same with a counter alone, and ends the run when the watchdog has spoken again.
+  void raise_when_told() {
+    counter_ = CkKernelCounter::make();
+    counter_.when(2, CkCallback(CkCallback::ignore));
+    std::thread([counter = counter_.handle(), told = Told()]() mutable {
+      told.wait_for("it is at 0");
+      ck_device_signal(counter, 2);
+      told.wait_for("CkExit() was not called");
+      _exit(0);
     }).detach();
   }
 };
