@@ -187,16 +187,21 @@ void CkCallback::send(void* message, int options) const {
     case sendChare:
       return send_message(CProxy_Chare(d.chare.id), ep, how, usable(message));
     case isendChare: {
-      void* object = d.chare.id.onPE == here.index ? PeObjects::current().find_chare(d.chare.id.serial) : nullptr;
-      if (!object) return send_message(CProxy_Chare(d.chare.id), ep, how, usable(message));
-      return PeObjects::current().run_now(ep, object, usable(message), ThreadOwner::of_chare(d.chare.id.serial));
+      PeObjects& objects = PeObjects::current();
+      const std::uint64_t serial = d.chare.id.serial;
+      const ChareRecord* record = d.chare.id.onPE == here.index ? objects.find_chare_record(serial) : nullptr;
+      if (!record || !record->object) return send_message(CProxy_Chare(d.chare.id), ep, how, usable(message));
+      void* const receiver = object_for_entry(record->type, ep, record->object);
+      return objects.run_now(ep, receiver, usable(message), ThreadOwner::of_chare(serial));
     }
     case sendGroup:
       return send_message(CProxyElement_Group(d.group.id, pe), ep, how, usable(message));
     case isendGroup: {
       void* object = pe == here.index ? local_branch(d.group.id) : nullptr;
       if (!object) return send_message(CProxyElement_Group(d.group.id, pe), ep, how, usable(message));
-      return PeObjects::current().run_now(ep, object, usable(message), {});
+      PeObjects& objects = PeObjects::current();
+      object = object_for_entry(objects.find_group(d.group.id.idx)->type, ep, object);
+      return objects.run_now(ep, object, usable(message), {});
     }
     case isendNodeGroup:
     case sendNodeGroup:
@@ -206,7 +211,9 @@ void CkCallback::send(void* message, int options) const {
       const CProxyElement_ArrayBase element(d.array.id, d.array.index.asChild());
       void* object = type == isendArray ? local_object(element) : nullptr;
       if (!object) return send_message(element, ep, how, usable(message));
-      return PeObjects::current().run_now(ep, object, usable(message), ThreadOwner::of(element.ckLocal()));
+      PeObjects& objects = PeObjects::current();
+      object = object_for_entry(objects.find_group(d.array.id.idx)->type, ep, object);
+      return objects.run_now(ep, object, usable(message), ThreadOwner::of(element.ckLocal()));
     }
     case bcastGroup:
       return send_message(CProxy_Group(d.group.id), ep, how, usable(message));

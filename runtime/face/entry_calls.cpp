@@ -1,6 +1,9 @@
 // See entry_calls.h.
 #include "runtime/face/entry_calls.h"
 
+#include <string>
+
+#include "base/fatal.h"
 #include "runtime/api/ck_future.h"
 #include "runtime/api/invoke.h"
 #include "runtime/api/proxies.h"
@@ -10,18 +13,52 @@
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/process.h"
 
+namespace {
+std::string class_in_words(int type) {
+  const auto& chares = periapt::registry().chares;
+  const bool is_known = type >= 0 && static_cast<std::size_t>(type) < chares.size();
+  return std::to_string(type) + " is " + (is_known ? chares[static_cast<std::size_t>(type)].name : "no class");
+}
+// Ends the run where a class's number and an entry's do not say what to make.
+void check_made(const char* caller, const char* kind, ChareType wanted, int type, int constructor) {
+  const auto& chares = periapt::registry().chares;
+  const auto& entries = periapt::registry().entries;
+  const bool is_entry = constructor > 0 && static_cast<std::size_t>(constructor) < entries.size() &&
+                        entries[static_cast<std::size_t>(constructor)].target != periapt::Target::runtime;
+  if (is_entry && type == entries[static_cast<std::size_t>(constructor)].chare) {
+    const ChareType is = chares[static_cast<std::size_t>(type)].type;
+    if (is == wanted || (is == TypeMainChare && wanted == TypeChare)) return;
+  }
+  std::string why = "class " + class_in_words(type) + ", and entry " + std::to_string(constructor) + " is ";
+  if (is_entry)
+    why += periapt::entry_name(constructor) + std::string(" of ") + periapt::chare_name_of_entry(constructor);
+  else
+    why += "none";
+  periapt::fatal(std::string(caller) + "() is given numbers that are not those of " + kind + " and its constructor",
+                 periapt::Pe::current() ? periapt::describe_running(*periapt::Pe::current()) : "", why,
+                 "give it what CkRegisterChare() and CkRegisterEp() have answered");
+}
+}  // namespace
+
 void CkCreateChare(int type, int constructor, void* message, CkChareID* chare, int pe) {
+  check_made("CkCreateChare", "a chare", TypeChare, type, constructor);
   const CkChareID made = periapt::newChareMessage(type, constructor, pe, message);
   if (chare) *chare = made;
 }
 CkGroupID CkCreateGroup(int type, int constructor, void* message) {
+  check_made("CkCreateGroup", "a group", TypeGroup, type, constructor);
   return periapt::newGroupMessage(type, constructor, message);
 }
 CkGroupID CkCreateNodeGroup(int type, int constructor, void* message) {
+  check_made("CkCreateNodeGroup", "a node group", TypeNodeGroup, type, constructor);
   return periapt::newNodeGroupMessage(type, constructor, message);
 }
 CkArrayID CProxy_ArrayBase::ckCreateArray(CkArrayMessage* message, int constructor, const CkArrayOptions& options) {
-  return periapt::newArrayMessage(periapt::entry_info(constructor).chare, constructor, options, message);
+  const auto& entries = periapt::registry().entries;
+  const bool is_known = constructor >= 0 && static_cast<std::size_t>(constructor) < entries.size();
+  const int type = is_known ? entries[static_cast<std::size_t>(constructor)].chare : -1;
+  check_made("ckCreateArray", "an element", TypeArray, type, constructor);
+  return periapt::newArrayMessage(type, constructor, options, message);
 }
 
 void CkSendMsg(int entry, void* message, const CkChareID* chare, int opts) {
@@ -98,7 +135,14 @@ void CkDeliverMessageFree(int entry, void* message, void* object) {
 }
 void CkDeliverMessageReadonly(int entry, const void* message, void* object) {
   void* original = const_cast<void*>(message);
-  CkDeliverMessageFree(entry, CkCopyMsg(&original), object);
+  void* const copy = CkCopyMsg(&original);
+  if (original != message)
+    periapt::fatal("CkDeliverMessageReadonly() cannot leave the caller its message",
+                   periapt::describe_running(*periapt::Pe::current()),
+                   "to copy it, it was packed and unpacked, and it is at another address now",
+                   "let pack() and unpack() of its class answer what they are given, or give the message away with "
+                   "CkDeliverMessageFree()");
+  CkDeliverMessageFree(entry, copy, object);
 }
 
 void CProxy_ArrayBase::ckBroadcast(void* message, int entry, int opts) const {

@@ -8,7 +8,8 @@ class CkArrayIndex;
 class CkSectionID;
 struct CmiGroup;
 
-// Objects by the numbers of their class and constructor. The chare's handle comes in *chare, unless that is null.
+// Objects by the numbers of their class and constructor. The chare's handle comes in *chare, unless that is null. A
+// class of another kind, or an entry of another class, ends the run.
 void CkCreateChare(int type, int constructor, void* message, CkChareID* chare, int pe);
 CkGroupID CkCreateGroup(int type, int constructor, void* message);
 CkGroupID CkCreateNodeGroup(int type, int constructor, void* message);
@@ -24,7 +25,8 @@ void CkSendMsgInline(int entry, void* message, const CkChareID* chare, int opts 
 void CkSendMsgBranchInline(int entry, void* message, int pe, CkGroupID group, int opts = 0);
 void CkSendMsgNodeBranchInline(int entry, void* message, int node, CkGroupID group, int opts = 0);
 void CkSendMsgArrayInline(int entry, void* message, CkArrayID array, const CkArrayIndex& index, int opts = 0);
-// The entry of an object that is here, now. The first owns the message.
+// The entry of an object that is here, now. The first owns the message; of the second the caller keeps it, and the
+// entry gets a copy. A message of a class whose pack() and unpack() leave it at another address cannot be kept so.
 void CkDeliverMessageFree(int entry, void* message, void* object);
 void CkDeliverMessageReadonly(int entry, const void* message, void* object);
 // To the elements of a section, and to the members of a group on some PEs.

@@ -60,6 +60,8 @@ namespace {
 char** the_argv;
 std::vector<Part> the_parts;
 bool begun_by_part;  // on PE 0, from a checkpoint
+// Initnode and initproc functions of the program itself, without those of -module libraries: these begin no program.
+std::size_t own_init_calls;
 
 void register_core() {
   CMessage_CkMessage::__idx = CkRegisterMsg("CkMessage", nullptr, nullptr, nullptr, 0);
@@ -127,7 +129,7 @@ void refuse_simulation(const Pe& pe, const char* function) {
 void begin_program(Pe& pe) {
   if (!begun_by_part && !pe.objects->started) {
     // What an initproc sends may begin the program, too.
-    if (registry().mains.empty() && registry().init_calls.empty())
+    if (registry().mains.empty() && own_init_calls == 0)
       fatal("the program has no mainchare", "", "no mainmodule was linked, or it declares none, and no initproc",
             "declare `mainchare Main { entry Main(CkArgMsg*); };` in the mainmodule");
     make_mainchares(pe);
@@ -213,6 +215,7 @@ void register_everything(char** argv, void (*register_main_module)(), std::vecto
     if (part.register_entries) part.register_entries();
   is_registering = true;  // until the initnode functions have run
   register_main_module();
+  own_init_calls = registry().init_calls.size();
   if (_registerExternalModules) _registerExternalModules(argv);
   PUP::set_error_handler(on_pup_error);
   Pe::dispatch = deliver;

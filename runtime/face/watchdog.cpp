@@ -253,6 +253,15 @@ void Watchdog::on_explanation(Pe& pe, Delivery& call) {
   if (--self.missing_ == 0) self.tell();
 }
 
+namespace {
+// Of a run in which nothing that could be told waits.
+std::string why_nothing_waits(bool has_begun) {
+  if (!registry().mains.empty() || has_begun)
+    return "No reduction is open and no thread waits: did a message get lost in the program's logic?";
+  return "The program has no mainchare, and no message of an initproc's has begun it";
+}
+}  // namespace
+
 void Watchdog::tell() {
   std::string all;
   for (const std::string& text : texts_) all += text;
@@ -269,14 +278,13 @@ void Watchdog::tell() {
     fatal("nothing has moved for " + seconds + " s, and messages wait for receivers that do not exist", all,
           "an index or proxy is wrong, an element was never inserted or has been destroyed, or a chare was deleted",
           "correct the receiver; if it is made later, by something outside, give +watchdog 0 or more seconds");
+  const std::string nothing_waits = all.empty() ? why_nothing_waits(sum_.created != 0) : "";
   if (fatal_)
-    fatal("nothing has moved for " + seconds + " s, and CkExit() was not called", all, "",
+    fatal("nothing has moved for " + seconds + " s, and CkExit() was not called", all, nothing_waits,
           "PERIAPT_STANDSTILL=end ends the run here; without it, it would go on");
   warned_ = true;
   log::warn("nothing has moved for " + seconds + " s, and CkExit() was not called. " +
-            (all.empty() ? "No reduction is open and no thread waits: did a message get lost in the program's logic?"
-                         : "Who waits:\n" + all) +
-            "\n  (told once; +watchdog 0 switches this off)");
+            (all.empty() ? nothing_waits : "Who waits:\n" + all) + "\n  (told once; +watchdog 0 switches this off)");
 }
 
 }  // namespace periapt

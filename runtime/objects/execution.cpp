@@ -101,6 +101,9 @@ void PeObjects::construct(int ep, void* object, Message message) {
   Delivery call(std::move(message));
   call.entry = static_cast<std::uint16_t>(ep);
   call.object = object;
+  // What the message says of the creation is no collection's number: traces, for one, would look it up.
+  call.target = Target::none;
+  call.collection = 0;
   // The constructor may send it on or copy it: what its envelope says of a creation would hide the class that packs it,
   // and be taken for the future of a [sync] entry. What enter() would copy is copied before.
   const bool is_changed =

@@ -9,11 +9,9 @@
 namespace periapt {
 namespace {
 
-typedef void (*HandWritten)(void* message, void* object);
-
 // By the number of the entry; null for those of a .ci file. Constant once the first PE runs.
-std::vector<HandWritten>& hand_written() {
-  static std::vector<HandWritten> functions;
+std::vector<CkCallFnPtr>& hand_written() {
+  static std::vector<CkCallFnPtr> functions;
   return functions;
 }
 
@@ -62,15 +60,14 @@ RegisteredChare RegisteredMessages::operator[](int number) const {
 
 }  // namespace periapt
 
-int CkRegisterEp(const char* name, void (*call)(void* message, void* object), int message, int chare, int flags) {
+int CkRegisterEp(const char* name, CkCallFnPtr call, int message, int chare, int flags) {
   const int ep = CkRegisterEp(name, periapt::call_hand_written, message, chare, periapt::flags_of(flags));
   auto& functions = periapt::hand_written();
   functions.resize(static_cast<std::size_t>(ep) + 1);
   functions.back() = call;
   return ep;
 }
-int CkRegisterEpTemplated(const char* name, void (*call)(void* message, void* object), int message, int chare,
-                          int flags) {
+int CkRegisterEpTemplated(const char* name, CkCallFnPtr call, int message, int chare, int flags) {
   return CkRegisterEp((new std::string(name))->c_str(), call, message, chare, flags);  // as long as the process
 }
 void CkRegisterReadonly(const char* name, const char* type, std::size_t size, void*, void (*pup)(void* p)) {

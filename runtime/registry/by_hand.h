@@ -20,17 +20,19 @@ enum {
   CK_EP_INLINE = 1 << 8
 };
 
+// The function of an entry. Charm++'s translator casts to this type what it registers.
+typedef void (*CkCallFnPtr)(void* message, void* object);
 typedef int (*CkMarshallUnpackFn)(char* bytes, void* object);
 typedef void (*CkMessagePupFn)(PUP::er& p, void* message);
 
-int CkRegisterEp(const char* name, void (*call)(void* message, void* object), int message, int chare, int flags);
+int CkRegisterEp(const char* name, CkCallFnPtr call, int message, int chare, int flags);
 // The same; the name is copied.
-int CkRegisterEpTemplated(const char* name, void (*call)(void* message, void* object), int message, int chare,
-                          int flags);
+int CkRegisterEpTemplated(const char* name, CkCallFnPtr call, int message, int chare, int flags);
 // `pup` knows the variable, and is given a PUP::er*.
 void CkRegisterReadonly(const char* name, const char* type, std::size_t size, void* address, void (*pup)(void* p));
 void CkRegisterReadonlyMsg(const char* name, const char* type, void** message);
-// What these say is known here, or serves what is not here.
+// Without effect: which classes take part in reductions irregularly or belong to the runtime need not be told here, and
+// there are neither calls that travel combined nor a debugger, which would use the functions.
 inline void CkRegisterGroupIrr(int, int) {}
 inline void CkRegisterChareInCharm(int) {}
 inline void CkRegisterMarshallUnpackFn(int, CkMarshallUnpackFn) {}

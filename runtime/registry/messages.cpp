@@ -12,11 +12,12 @@
 
 namespace periapt {
 
-void* new_marshalled(std::size_t size, const CkEntryOptions* options) {
+namespace {
+void* new_with_options(int message_type, std::size_t size, const CkEntryOptions* options) {
   const int bits = options ? options->getPriorityBits() : 0;
   const int groups = options ? options->getGroupDepSize() : 0;
   Message message = Message::make(GroupDependencies::padded(size, groups), bits);
-  message->message_type = static_cast<std::uint16_t>(CMessage_CkMarshallMsg::__idx);
+  message->message_type = static_cast<std::uint16_t>(message_type);
   if (options) {
     message->queueing = static_cast<Queueing>(options->getQueueing());
     if (bits) std::memcpy(priority_of(message.envelope()), options->getPriorityPtr(), 4 * priority_words(bits));
@@ -26,6 +27,11 @@ void* new_marshalled(std::size_t size, const CkEntryOptions* options) {
     }
   }
   return payload_of(message.release());
+}
+}  // namespace
+
+void* new_marshalled(std::size_t size, const CkEntryOptions* options) {
+  return new_with_options(CMessage_CkMarshallMsg::__idx, size, options);
 }
 
 CMK_REFNUM_TYPE checked_reference(std::int64_t reference) {
@@ -162,20 +168,18 @@ void* unpack_marshall(void* message) {
   buffer += reinterpret_cast<std::uintptr_t>(message);
   return message;
 }
+CkMarshallMsg* with_buffer(void* message) {
+  auto* const made = static_cast<CkMarshallMsg*>(message);
+  made->msgBuf = static_cast<char*>(message) + marshall_buffer_at;
+  return made;
+}
 }  // namespace
 
 void* CkMarshallMsg::operator new(std::size_t, int* bytes, int priority_bits) {
-  void* const message = CkAllocMsg(own_index, marshall_buffer_at + static_cast<std::size_t>(*bytes), priority_bits);
-  static_cast<CkMarshallMsg*>(message)->msgBuf = static_cast<char*>(message) + marshall_buffer_at;
-  return message;
+  return with_buffer(CkAllocMsg(own_index, marshall_buffer_at + static_cast<std::size_t>(*bytes), priority_bits));
 }
-CkMarshallMsg* CkAllocateMarshallMsg(int bytes, const CkEntryOptions* options) {
-  const int bits = options ? options->getPriorityBits() : 0;
-  auto* message = new (bytes, bits) CkMarshallMsg;
-  if (!options) return message;
-  CkSetQueueing(message, options->getQueueing());
-  if (bits) std::memcpy(CkPriorityPtr(message), options->getPriorityPtr(), 4 * periapt::priority_words(bits));
-  return message;
+CkMarshallMsg* CkAllocateMarshallMsg(std::size_t bytes, const CkEntryOptions* options) {
+  return with_buffer(periapt::new_with_options(CkMarshallMsg::own_index, marshall_buffer_at + bytes, options));
 }
 void CkMarshallMsg::register_own() {
   own_index = CkRegisterMsg("CkMarshallMsg of the program", pack_marshall, unpack_marshall, CkFreeMsg,

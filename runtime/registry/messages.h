@@ -95,10 +95,11 @@ class CkMarshallMsg : public CkMessage {
   static void register_own();
 
  private:
+  friend CkMarshallMsg* CkAllocateMarshallMsg(std::size_t bytes, const CkEntryOptions* options);
   static int own_index;
 };
 
-CkMarshallMsg* CkAllocateMarshallMsg(int bytes, const CkEntryOptions* options = nullptr);
+CkMarshallMsg* CkAllocateMarshallMsg(std::size_t bytes, const CkEntryOptions* options = nullptr);
 
 class CMessage_CkDataMsg {
  public:

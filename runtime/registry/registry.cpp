@@ -99,7 +99,8 @@ int CkRegisterMsg(const char* name, CkPackFnPtr pack, CkUnpackFnPtr unpack, CkDe
   return static_cast<int>(messages.size()) - 1;
 }
 
-int CkRegisterEp(const char* name, CkCallFnPtr call, int message, int chare, unsigned flags, unsigned stack_size) {
+int CkRegisterEp(const char* name, periapt::EntryFunction call, int message, int chare, unsigned flags,
+                 unsigned stack_size) {
   using periapt::Target;
   Target target = Target::chare;
   switch (registry().chares[chare].type) {

@@ -10,7 +10,6 @@
 #include "runtime/message/delivery.h"
 #include "runtime/registry/ids.h"
 
-typedef void (*CkCallFnPtr)(periapt::Delivery& call, void* object);
 typedef void* (*CkPackFnPtr)(void* message);
 typedef void* (*CkUnpackFnPtr)(void* bytes);
 typedef void (*CkDeallocFnPtr)(void* message);
@@ -56,11 +55,13 @@ inline unsigned send_flags(int options) { return static_cast<unsigned>(options) 
 
 class Pe;
 
+// The function of an entry.
+typedef void (*EntryFunction)(Delivery& call, void* object);
 // An entry of the runtime itself.
 typedef void (*RuntimeFunction)(Pe&, Delivery&);
 
 struct EntryInfo {
-  CkCallFnPtr call;
+  EntryFunction call;
   RuntimeFunction runtime;  // Target::runtime only
   std::uint32_t flags;
   std::uint32_t stack_size;
@@ -169,7 +170,8 @@ void CkRegisterNoMainModule();
 // Of a class that packs itself nothing is known unless it says so.
 int CkRegisterMsg(const char* name, CkPackFnPtr pack, CkUnpackFnPtr unpack, CkDeallocFnPtr dealloc, std::size_t size,
                   bool relocatable = false);
-int CkRegisterEp(const char* name, CkCallFnPtr call, int message, int chare, unsigned flags, unsigned stack_size = 0);
+int CkRegisterEp(const char* name, periapt::EntryFunction call, int message, int chare, unsigned flags,
+                 unsigned stack_size = 0);
 int CkRegisterChare(const char* name, std::size_t size, ChareType type);
 void CkRegisterArrayDimensions(int chare, int dimensions);
 int CkRegisterMainChare(int chare, int constructor);

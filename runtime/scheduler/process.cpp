@@ -100,7 +100,7 @@ void Carrier::run_turns() {
       idle_turns = 0;
       continue;
     }
-    // Everybody has looked and found nothing: spin a little, then sleep for all of them. What the program does when a
+    // Each PE has looked and found nothing: spin a little, then sleep for all of them. What the program does when a
     // PE is idle goes on.
     const bool looks = std::any_of(members_.begin(), members_.end(), [](const Member& member) {
       return !member.done && member.pe->conditions.wanted(scheduler::condition_still_idle);

@@ -87,11 +87,11 @@ class Answering {
 
 // Calls the function of an entry on an object that is here, as if a message with these arguments had come.
 template <class... A>
-void direct(CkCallFnPtr call, void* object, const A&... arguments) {
+void direct(EntryFunction call, void* object, const A&... arguments) {
   Delivery delivery(Message::from_payload(marshalled(nullptr, arguments...)));
   call(delivery, object);
 }
-inline void directMessage(CkCallFnPtr call, void* object, void* message) {
+inline void directMessage(EntryFunction call, void* object, void* message) {
   Delivery delivery;
   delivery.arguments = message;
   call(delivery, object);

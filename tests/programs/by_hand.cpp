@@ -53,11 +53,25 @@ struct Numbers : CkArrayMessage {
 };
 int Numbers::type;
 
+// One that its class packs into other memory.
+struct Elsewhere : CkMessage {
+  static int type;
+  void* operator new(std::size_t size) { return CkAllocMsg(type, size, 0); }
+  void operator delete(void* message) { CkFreeMsg(message); }
+  static void* moved(void* message) {
+    void* const other = CkAllocBuffer(message, sizeof(Elsewhere));
+    CkFreeMsg(message);
+    return other;
+  }
+  int filling = 0;
+};
+int Elsewhere::type;
+
 template <class... Args>
 void* marshalled(Args... args) {
   PUP::sizer size;
   (void)std::initializer_list<int>{(size | args, 0)...};
-  CkMarshallMsg* message = CkAllocateMarshallMsg(static_cast<int>(size.size()));
+  CkMarshallMsg* message = CkAllocateMarshallMsg(size.size());
   PUP::toMem to(message->msgBuf);
   (void)std::initializer_list<int>{(to | args, 0)...};
   return message;
@@ -70,7 +84,17 @@ T unmarshalled(void* message, int skipped = 0) {
   return value;
 }
 
-enum Report { member_took, member_called, branch_called, cell_took, cell_hears, cell_copied, guest_answered, reports };
+enum Report {
+  member_took,
+  member_called,
+  branch_called,
+  cell_took,
+  cell_hears,
+  cell_copied,
+  guest_answered,
+  main_delivered,
+  reports
+};
 int main_type, report_entry;
 void report(Report what) { CkSendMsg(report_entry, marshalled(static_cast<int>(what)), &main_chare); }
 void require(bool right, const char* wrong) {
@@ -132,8 +156,7 @@ struct Guest : Chare {
 
 struct Main : Chare {
   explicit Main(CkArgMsg* arguments) {
-    if (arguments->argc > 1 && std::string(arguments->argv[1]) == "unknown")
-      CkPrintf("%s\n", _entryTable[1000000]->name);
+    mistake(arguments->argc > 1 ? arguments->argv[1] : "");
     delete arguments;
     main_chare = thishandle;
     word = "by hand";
@@ -142,20 +165,42 @@ struct Main : Chare {
     branches = CkCreateNodeGroup(branch_type, branch_made, CkAllocSysMsg());
     cells = CProxy_ArrayBase::ckCreateArray(Numbers::make(), cell_made, CkArrayOptions(elements));
     CkBroadcastMsgBranch(member_take, Numbers::make(), members);
-    CkSendMsgBranch(member_call, CkAllocSysMsg(), CkNumPes() - 1, members);
+    CkSendMsgBranch(member_call, with_options(), CkNumPes() - 1, members);
     CkBroadcastMsgNodeBranch(branch_call, CkAllocSysMsg(), branches);
     CkBroadcastMsgArray(cell_take, Numbers::make(), cells);
     CkBroadcastMsgArray(cell_copy, marshalled(6), cells);
     CkChareID guest;
     CkCreateChare(guest_type, guest_made, marshalled(20), &guest, CkNumPes() - 1);
     CkSendMsg(guest_answer, marshalled(10), &guest);
+    void* const kept = marshalled(static_cast<int>(main_delivered));
+    CkDeliverMessageReadonly(report_entry, kept, this);
+    require(unmarshalled<int>(kept) == main_delivered, "a message that is delivered to be read is gone");
+    CkFreeMsg(kept);
+  }
+  void mistake(const std::string& name) {
+    if (name == "unknown") CkPrintf("%s\n", _entryTable[1000000]->name);
+    if (name == "unlike") CkCreateGroup(member_type, cell_made, CkAllocSysMsg());
+    if (name == "no_class") CkCreateChare(1000000, guest_made, CkAllocSysMsg(), nullptr, 0);
+    if (name == "no_array") CProxy_ArrayBase::ckCreateArray(Numbers::make(), guest_made, CkArrayOptions(elements));
+    if (name == "no_entry") CProxy_ArrayBase::ckCreateArray(Numbers::make(), 1000000, CkArrayOptions(elements));
+    if (name == "elsewhere") CkDeliverMessageReadonly(report_entry, new Elsewhere, this);
+  }
+  // Arguments that wait for a group.
+  static void* with_options() {
+    CkEntryOptions options;
+    options.setPriority(7).setGroupDepID(branches);
+    CkMarshallMsg* message = CkAllocateMarshallMsg(sizeof(int), &options);
+    const envelope* sent = UsrToEnv(message);
+    require(sent->getGroupDepNum() == 1 && sent->getGroupDep() == branches, "arguments do not wait for a group");
+    require(*static_cast<unsigned*>(CkPriorityPtr(message)) == 7, "arguments have lost their priority");
+    return message;
   }
   void hear(int what) {
     ++heard[what];
     if (what == cell_took && heard[what] == elements)
       for (int i = 0; i < elements; ++i)
         CkSendMsgArray(cell_hear, marshalled(5, std::vector<int>{1, 2, 9}), cells, CkArrayIndex1D(i));
-    const int all[reports] = {CkNumPes(), 1, CkNumNodes(), elements, elements, elements, 1};
+    const int all[reports] = {CkNumPes(), 1, CkNumNodes(), elements, elements, elements, 1, 1};
     for (int i = 0; i < reports; ++i)
       if (heard[i] != all[i]) return;
     require(std::strcmp(_entryTable[member_take]->name, "take(Numbers*)") == 0, "an entry has another name");
@@ -219,7 +264,9 @@ void register_objects() {
   member_type = CkRegisterChare("Member", sizeof(Member), TypeGroup);
   CkRegisterBase(member_type, CkIndex_IrrGroup::__idx);
   CkRegisterGroupIrr(member_type, Member::isIrreducible());
-  member_made = CkRegisterEp("Member(int)", make_member, CkMarshallMsg::__idx, member_type, CK_EP_NOKEEP);
+  // As Charm++'s translator writes it, with a cast.
+  member_made = CkRegisterEp("Member(int)", reinterpret_cast<CkCallFnPtr>(make_member), CkMarshallMsg::__idx,
+                             member_type, 0 + CK_EP_NOKEEP);
   member_take =
       CkRegisterEpTemplated(std::string("take(Numbers*)").c_str(), take_member, Numbers::type, member_type, 0);
   member_call = CkRegisterEp("call()", call_member, CkMarshallMsg::__idx, member_type, CK_EP_TRACEDISABLE);
@@ -251,6 +298,7 @@ void register_objects() {
 
 extern "C" void CkRegisterMainModule(void) {
   Numbers::type = CkRegisterMsg("Numbers", Numbers::pack, Numbers::unpack, CkFreeMsg, sizeof(Numbers));
+  Elsewhere::type = CkRegisterMsg("Elsewhere", Elsewhere::moved, Elsewhere::moved, CkFreeMsg, sizeof(Elsewhere));
   CkRegisterReadonly("word", "std::string", sizeof word, &word, pup_word);
   CkRegisterReadonly("members and others", "", sizeof members, &members, pup_names);
   CkRegisterReadonlyMsg("first", "Numbers*", reinterpret_cast<void**>(&first));

@@ -97,7 +97,7 @@ class Main : public CBase_Main {
         lazy_ = CProxy_Lazy::ckNew();
         return members.lazy(lazy_);
       case 15: {
-        expected_ = 10 + 4 * betweens;
+        expected_ = 11 + 5 * betweens;
         CProxy_Between between = CProxy_Between::ckNew(betweens);
         between.up(1);
         between.CProxy_Lower::low(2);
@@ -355,6 +355,7 @@ class Right : public CBase_Right {
     require(b == 14, "an entry of the second base runs on another object");
     mainProxy.answered(0);
   }
+  void inPlace() { right(0); }
   virtual void both(int) { CkAbort("the entry of a base was called, not the one that overrides it"); }
 };
 class Child : public CBase_Child {
@@ -362,6 +363,7 @@ class Child : public CBase_Child {
   explicit Child(int value) { a = value, b = 2 * value; }
   void own(int) {
     require(a == 7 && b == 14, "an entry of a class with two bases runs on another object");
+    CkCallback(CkIndex_Right::inPlace(), thisProxy.ckGetChareID(), true).send();
     mainProxy.answered(0);
   }
   void both(int) override {
@@ -415,8 +417,12 @@ class Lower : public CBase_Lower {
     low_ += number;
     mainProxy.answered(0);
   }
+  void inPlace() {
+    require(low_ == 2, "a callback in place runs an entry of the second base on another object");
+    mainProxy.answered(0);
+  }
 };
-// Has two numbers and two managers by name, and is one element.
+// Both bases have an index and a manager under the same names; all the same an object is one element of one array.
 class Between : public CBase_Between {
  public:
   Between() = default;
@@ -427,6 +433,7 @@ class Between : public CBase_Between {
     require(Upper::thisIndex == Lower::thisIndex, "the bases of an element have other indices");
     mainProxy.answered(0);
     if (number == 0) return;
+    CkCallback(CkIndex_Lower::inPlace(), Upper::thisProxy[Upper::thisIndex], true).send();
     thisProxy[Upper::thisIndex].meet(0);
     Upper::migrateMe((CkMyPe() + 1) % CkNumPes());
   }

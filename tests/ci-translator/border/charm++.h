@@ -109,8 +109,8 @@ namespace periapt {
 struct Delivery {
   void* arguments;
 };
+typedef void (*EntryFunction)(Delivery&, void*);
 }  // namespace periapt
-typedef void (*CkCallFnPtr)(periapt::Delivery&, void*);
 typedef void* (*CkPackFnPtr)(void*);
 typedef void* (*CkUnpackFnPtr)(void*);
 typedef void (*CkDeallocFnPtr)(void*);
@@ -281,7 +281,8 @@ class CProxySection_CkArrayMap : public CProxySection_Group {
 // --- registration ---
 enum ChareType { TypeChare, TypeMainChare, TypeGroup, TypeNodeGroup, TypeArray };
 int CkRegisterMsg(const char* name, CkPackFnPtr, CkUnpackFnPtr, CkDeallocFnPtr, std::size_t size, bool relocatable);
-int CkRegisterEp(const char* name, CkCallFnPtr call, int message, int chare, unsigned flags, unsigned stackSize = 0);
+int CkRegisterEp(const char* name, periapt::EntryFunction call, int message, int chare, unsigned flags,
+                 unsigned stackSize = 0);
 void CkRegisterAggregate(int bufferBytes);
 int CkRegisterChare(const char* name, std::size_t size, ChareType type);
 void CkRegisterArrayDimensions(int chare, int dimensions);
