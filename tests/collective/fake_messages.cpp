@@ -7,6 +7,7 @@
 
 #include "runtime/message/message.h"
 #include "runtime/registry/messages.h"
+#include "runtime/registry/packing.h"
 #include "runtime/registry/registry.h"
 #include "runtime/registry/runtime_message.h"
 
@@ -47,6 +48,9 @@ Message Message::copy() const {
   const std::size_t bytes = message_bytes(envelope_->size, envelope_->priority_bits);
   return Message(static_cast<Envelope*>(std::memcpy(allocate(bytes), envelope_, bytes)));
 }
+
+// No class here packs itself.
+Message unshared(Message message) { return message.shared() ? message.copy() : message; }
 
 Message runtime_message(Message message, int entry, std::uint32_t collection, std::uint64_t element) {
   message->target = Target::runtime;
