@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "runtime/message/message.h"
 #include "runtime/registry/messages.h"
@@ -50,7 +51,7 @@ Message Message::copy() const {
 }
 
 // No class here packs itself.
-Message unshared(Message message) { return message.shared() ? message.copy() : message; }
+Message unshared(Message message) { return message.shared() ? message.copy() : std::move(message); }
 
 Message runtime_message(Message message, int entry, std::uint32_t collection, std::uint64_t element) {
   message->target = Target::runtime;
