@@ -15,7 +15,7 @@ constexpr int numbers = 10;
 
 // --- readonlys: what main makes, and two that only their own functions know
 CkGroupID members, branches;
-CkArrayID cells;
+CkArrayID cells, spares;
 CkChareID main_chare;
 std::string word;
 CkMessage* first;
@@ -127,9 +127,17 @@ struct Cell : ArrayElement1D {
   }
   void take(Numbers* message) {
     require(message->right() && count == numbers, "an element has got something else");
+    insert_another(message, thisIndex + 1);
     delete message;
     report(cell_took);
     if (thisIndex == 0) migrateMe((CkMyPe() + 1) % CkNumPes());
+  }
+  // With a copy of what came for this array, in memory that was in use.
+  static void insert_another(void* message, int index) {
+    void* const used = ::operator new(sizeof(Cell));
+    std::memset(used, 0xee, sizeof(Cell));
+    ::operator delete(used);
+    CProxy_ArrayBase(spares).ckInsertIdx(CkCopyMsg(&message), cell_made, CkMyPe(), CkArrayIndex1D(index));
   }
   void hear(int number, const std::vector<int>& list) {
     require(number == 5 && list.size() == 3 && list[2] == 9, "an element hears something else");
@@ -164,6 +172,7 @@ struct Main : Chare {
     members = CkCreateGroup(member_type, member_made, marshalled(17));
     branches = CkCreateNodeGroup(branch_type, branch_made, CkAllocSysMsg());
     cells = CProxy_ArrayBase::ckCreateArray(Numbers::make(), cell_made, CkArrayOptions(elements));
+    spares = CProxy_ArrayBase::ckCreateArray(Numbers::make(), cell_made, CkArrayOptions(1));
     CkBroadcastMsgBranch(member_take, Numbers::make(), members);
     CkSendMsgBranch(member_call, with_options(), CkNumPes() - 1, members);
     CkBroadcastMsgNodeBranch(branch_call, CkAllocSysMsg(), branches);
@@ -252,6 +261,7 @@ void pup_names(void* p) {
   all | members;
   all | branches;
   all | cells;
+  all | spares;
   all | main_chare;
 }
 
