@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/owned_descriptor.h"
 #include "machine/gpu/imports.h"
 
 namespace periapt::gpu {
@@ -25,21 +26,6 @@ namespace {
 
 constexpr int kPatience_s = 1, kWaiting = 64;
 constexpr useconds_t kWithoutFiles_us = 10'000;  // until another connection is accepted, where there is no room for it
-
-/// Closes what it holds.
-class Socket {
- public:
-  explicit Socket(int fd) : fd_(fd) {}
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int fd() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 struct Address {
   sockaddr_un name{};
@@ -134,7 +120,7 @@ bool may_accept_later(int error) { return error == EMFILE || error == ENFILE || 
 // Until it fails for good: then the process may be told to give files anew.
 void serve(Driver& driver, int listening) {
   for (;;) {
-    const Socket asking(::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC));
+    const OwnedDescriptor asking(::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC));
     if (asking.fd() < 0 && may_accept_later(errno)) {
       ::usleep(kWithoutFiles_us);  // what waits stays there, and would be found at once
       continue;
@@ -200,7 +186,7 @@ Status give_files(Driver& driver) {
 
 Result<int> ask_for_file(const Driver& driver, const FileName& name, bool* waited) {
   const Address address = address_of(driver, name.process);
-  const Socket asked(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  const OwnedDescriptor asked(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (asked.fd() < 0) return system_failure("a socket for files of a GPU's memory");
   have_patience(asked.fd());
   const auto failed = [waited](const std::string& what) {

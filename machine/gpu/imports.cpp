@@ -1,15 +1,15 @@
 #include "machine/gpu/imports.h"
 
-#include <unistd.h>
-
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/fnv1a.h"
 #include "base/log.h"
+#include "base/owned_descriptor.h"
 #include "base/secret.h"
 #include "base/this_host.h"
 #include "machine/gpu/files.h"
@@ -27,13 +27,6 @@ static_assert(sizeof(Export) == 112 && sizeof(Packed) == 120, "no holes, in whic
 std::uint64_t check_of(const Export& exported) { return fnv1a(&exported, sizeof(exported)); }
 
 constexpr std::uint64_t kSilence_ns = 60'000'000'000;
-
-struct File {
-  int fd = -1;
-  ~File() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 
 }  // namespace
 
@@ -82,7 +75,7 @@ Result<std::byte*> Imports::acquire(int gpu, const Export& exported) {
   std::unique_lock lock(mutex_);
   const Name name{exported.process, exported.buffer};
   if (std::byte* const known = use_known(name)) return known;
-  File file;
+  std::optional<OwnedDescriptor> file;
   if (exported.by_file != 0) {
     if (Status asks = may_ask(exported.process); !asks) return asks;
     lock.unlock();  // others need not wait for the answer
@@ -91,12 +84,12 @@ Result<std::byte*> Imports::acquire(int gpu, const Export& exported) {
     lock.lock();
     if (has_waited) silent_until_ns_[exported.process] = clock::now_ns() + kSilence_ns;
     if (!given) return given.status();
-    file.fd = *given;
+    file.emplace(*given);
     if (std::byte* const known = use_known(name)) return known;
   }
   find_stale(exported);
-  Result<std::byte*> here = exported.by_file != 0 ? driver_.import_file(gpu, file.fd, exported.size)
-                                                  : driver_.import_memory(gpu, exported.handle);
+  Result<std::byte*> here =
+      file ? driver_.import_file(gpu, file->fd(), exported.size) : driver_.import_memory(gpu, exported.handle);
   if (!here) return here;
   ++maps_;
   mappings_[name] = {exported.begin, exported.size, gpu, *here, 1, false, {}};

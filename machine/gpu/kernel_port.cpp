@@ -21,6 +21,12 @@ constexpr std::uint64_t kWordsOfPage = 4096 / kLine;
 
 std::atomic_ref<ck_device_word> word(ck_device_word& at) { return std::atomic_ref<ck_device_word>(at); }
 
+Status has_gpu(const Driver& driver, int gpu) {
+  if (gpu >= 0 && static_cast<std::size_t>(gpu) < driver.gpus().size()) return {};
+  return Status::failure("there is no GPU " + std::to_string(gpu) + " in this process, which has " +
+                         std::to_string(driver.gpus().size()));
+}
+
 }  // namespace
 
 // Memory of a port, which outlives it: numbers of messages go on where they were, so that what lies in a place is never
@@ -100,9 +106,7 @@ KernelPort::Kept& KernelPort::kept() {
 
 Result<std::unique_ptr<KernelPort>> KernelPort::open(Driver& driver, int gpu, std::uint64_t places,
                                                      std::uint64_t bytes) {
-  if (gpu < 0 || static_cast<std::size_t>(gpu) >= driver.gpus().size())
-    return Status::failure("there is no GPU " + std::to_string(gpu) + " in this process, which has " +
-                           std::to_string(driver.gpus().size()));
+  if (Status has = has_gpu(driver, gpu); !has) return has;
   if (places == 0 || places > kMostPlaces)
     return Status::failure(std::to_string(places) + " messages on their way: it is a number from 1 to " +
                            std::to_string(kMostPlaces));
@@ -274,9 +278,7 @@ FreeWords& free_words() {
 }  // namespace
 
 Result<std::unique_ptr<KernelCounter>> KernelCounter::make(Driver& driver, int gpu) {
-  if (gpu < 0 || static_cast<std::size_t>(gpu) >= driver.gpus().size())
-    return Status::failure("there is no GPU " + std::to_string(gpu) + " in this process, which has " +
-                           std::to_string(driver.gpus().size()));
+  if (Status has = has_gpu(driver, gpu); !has) return has;
   const std::lock_guard lock(free_words().mutex);
   std::vector<ck_device_word*>& words = free_words().words[&driver];
   if (words.empty()) {

@@ -11,6 +11,7 @@
 
 #include "machine/layer/transports.h"
 #include "machine/ucx-like/worker.h"
+#include "tests/host/pattern.h"
 #include "tests/machine/standstill.h"
 
 namespace periapt::ucx {
@@ -57,11 +58,6 @@ class OverTransport : public ::testing::TestWithParam<std::string> {
     for (auto& worker : workers_)
       text += "came unexpected: " + std::to_string(worker->counters().unexpected) + " messages\n";
     return text;
-  }
-  std::vector<std::byte> pattern(std::size_t size) {
-    std::vector<std::byte> bytes(size);
-    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 31 + i / 253);
-    return bytes;
   }
 
   std::unique_ptr<Context> contexts_[3];
