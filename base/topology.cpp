@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -154,6 +155,41 @@ double distance_to(const std::string& folder, const std::vector<int>& cpus, cons
     }
   }
   return known == 0 ? 0 : sum / known;
+}
+
+namespace {
+
+/// "/sys/devices/pci0000:00/0000:00:01.0/...": its parts; empty: there is no such folder.
+std::vector<std::string> parts_of(const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(folder, error);
+  return error ? std::vector<std::string>() : std::vector<std::string>(real.begin(), real.end());
+}
+
+bool is_root_of_bus(const std::string& part) { return part.rfind("pci", 0) == 0; }
+
+double distance_of_nodes(const std::string& one, const std::string& other, const std::string& nodes) {
+  constexpr double kSame = 10;
+  const std::string first = read_line(one + "/numa_node"), second = read_line(other + "/numa_node");
+  if (first == second || first.empty() || second.empty() || first[0] == '-' || second[0] == '-') return kSame;
+  std::istringstream distances(read_line(nodes + "/node" + first + "/distance"));
+  for (int node : parse_cpu_list(read_line(nodes + "/online"))) {
+    double distance = 0;
+    if (!(distances >> distance)) break;
+    if (std::to_string(node) == second) return distance;
+  }
+  return kSame;
+}
+
+}  // namespace
+
+double distance_between(const std::string& one, const std::string& other, const std::string& nodes) {
+  const std::vector<std::string> first = parts_of(one), second = parts_of(other);
+  if (first.empty() || second.empty()) return 0;
+  const auto [end, its_end] = std::mismatch(first.begin(), first.end(), second.begin(), second.end());
+  if (std::any_of(first.begin(), end, is_root_of_bus))
+    return static_cast<double>((first.end() - end) + (second.end() - its_end));
+  return 100 * distance_of_nodes(one, other, nodes);
 }
 
 int count_packages(const std::vector<int>& cpus) {

@@ -35,6 +35,12 @@ int count_packages(const std::vector<int>& cpus);
 double distance_to(const std::string& folder, const std::vector<int>& cpus,
                    const std::string& nodes = "/sys/devices/system/node");
 
+/// How far two devices are from each other, by their folders in /sys or links to them: bridges and devices between them
+/// on one bus; else 100 times the distance that the firmware states between their nodes of memory (10: the same one,
+/// which is taken where it says nothing), which is more. 0: the same device, or not known.
+double distance_between(const std::string& one, const std::string& other,
+                        const std::string& nodes = "/sys/devices/system/node");
+
 /// hwloc's logical processor number -> OS number, for all of the machine. Loads hwloc.
 Result<std::vector<int>> logical_to_os();
 

@@ -52,6 +52,7 @@ class Unmapped final : public ucx::DeviceMemory {
   Result<ucx::Allocation> allocation_of(ucx::Place memory, std::uint64_t bytes) override {
     return real_->allocation_of(memory, bytes);
   }
+  std::string folder_of(ucx::Place memory) override { return real_->folder_of(memory); }
   Result<ucx::DmaBuf> share(const ucx::Allocation& allocation) override { return real_->share(allocation); }
   void written_by_devices(const ucx::Allocation& allocation) override { real_->written_by_devices(allocation); }
   Result<ucx::Buffer> piece() override { return real_->piece(); }

@@ -121,6 +121,7 @@ class GpuMemory final : public ucx::DeviceMemory {
   Result<Mapping> map(std::span<const std::byte> described, std::uint64_t address, std::uint64_t bytes,
                       Place local) override;
   Result<ucx::Allocation> allocation_of(Place memory, std::uint64_t bytes) override;
+  std::string folder_of(Place memory) override;
   Result<ucx::DmaBuf> share(const ucx::Allocation& allocation) override;
   void written_by_devices(const ucx::Allocation& allocation) override;
   Result<Buffer> piece() override;
@@ -575,6 +576,12 @@ Result<ucx::Allocation> GpuMemory::allocation_of(Place place, std::uint64_t byte
         " is not given to other devices");
   }
   return ucx::Allocation{reinterpret_cast<std::byte*>(memory.begin), memory.size, memory.buffer};
+}
+
+std::string GpuMemory::folder_of(Place place) {
+  const Result<Seen> seen = look(place);
+  if (!seen || !seen->on_gpu()) return {};
+  return gpu::folder_of(seen->vendor->driver.gpus()[static_cast<std::size_t>(seen->gpu())], settings_.pci_folder);
 }
 
 Result<ucx::DmaBuf> GpuMemory::share(const ucx::Allocation& allocation) {

@@ -18,6 +18,7 @@ struct DeviceMemorySettings {
   std::uint64_t piece_bytes = 512 << 10;
   std::size_t pieces = 32;  ///< for what goes out to others, and as many for copies from and to pageable memory
   CourierUse courier = CourierUse::off;
+  std::string pci_folder = "/sys/bus/pci/devices";  ///< where GPUs are by their numbers
   bool for_devices = true;  ///< adapters are given memory: not where kernels that run already read what comes
 };
 

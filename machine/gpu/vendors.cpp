@@ -1,6 +1,7 @@
 #include "machine/gpu/vendors.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 
 #include "machine/gpu/cuda/driver.h"
@@ -15,6 +16,13 @@ const std::vector<Vendor>& vendors() {
       {"hip", "HIP", &hip::driver, &hip::is_installed, MemoryKind::hip, MemoryKind::hip_managed},
   };
   return all;
+}
+
+// CUDA writes its digits in capitals, the kernel does not.
+std::string folder_of(const Gpu& gpu, const std::string& of_all) {
+  std::string name = gpu.pci;
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return of_all + "/" + name;
 }
 
 std::vector<Driver*> drivers() {

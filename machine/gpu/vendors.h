@@ -23,6 +23,8 @@ struct Vendor {
 };
 
 const std::vector<Vendor>& vendors();
+/// Where it lies in /sys, for topology::distance_between().
+std::string folder_of(const Gpu& gpu, const std::string& of_all = "/sys/bus/pci/devices");
 /// The drivers that are in use in this process, by vendor; nullptr: that vendor's is not. Loads them.
 std::vector<Driver*> drivers();
 /// The first of them; nullptr: none is in use.

@@ -73,6 +73,7 @@ Status Net::start() {
   const int own = hosts[static_cast<std::size_t>(config_.world->rank())];
   request.host = config_.world->job() + "/" + std::to_string(own);
   request.one_host = std::all_of(hosts.begin(), hosts.end(), [own](int host) { return host == own; });
+  request.number_on_host = config_.job->process - config_.job->layout.this_host().first_process;
   for (int i = 0; i < config_.own().carriers; ++i) {
     const auto carrier = static_cast<std::size_t>(config_.own().first_carrier + i);
     const int cpu = config_.job->layout.carriers[carrier].cpu;

@@ -63,6 +63,7 @@ OpenRequest open_request_of(const ContextRequest& request) {
   open.host = request.host;
   open.one_host = request.one_host;
   open.cpus = request.cpus;
+  open.number_on_host = request.number_on_host;
   open.option = request.option ? request.option : [](const std::string&) { return std::string(); };
   return open;
 }

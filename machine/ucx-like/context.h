@@ -32,8 +32,9 @@ struct ContextRequest {
   std::string transports;  ///< "+transports tcp,shm": only these, in this order; empty: all that are usable
   PeerId self = 0;
   std::string host;
-  bool one_host = false;  ///< no worker of the job is on another one
-  std::vector<int> cpus;  ///< those that PEs run on; empty: any that this process may use
+  bool one_host = false;   ///< no worker of the job is on another one
+  std::vector<int> cpus;   ///< those that PEs run on; empty: any that this process may use
+  int number_on_host = 0;  ///< of this process among the job's
   std::vector<std::byte> secret;
   Limits limits;
   std::function<std::string(const std::string& name)> option;

@@ -66,6 +66,8 @@ class DeviceMemory {
 
   /// What [memory.at, memory.at + bytes) lies in. A failure: memory of that sort is not for other devices.
   virtual Result<Allocation> allocation_of(Place memory, std::uint64_t bytes) = 0;
+  /// Where the GPU is in /sys that memory lies on, for topology::distance_between(). Empty: it lies on none.
+  virtual std::string folder_of(Place memory) = 0;
   /// For devices that read and write it themselves.
   virtual Result<DmaBuf> share(const Allocation& allocation) = 0;
   /// They do from now on. What they have written is seen by copies that begin here after it was told of, and by all

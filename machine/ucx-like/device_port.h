@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,27 @@ struct DevicePort {
   WayTimes times;
   bool loopback = false;
   const Capabilities& can() const { return device.can; }
+  /// As topology::distance_between() says, which is asked once about each GPU.
+  double distance_to(const std::string& gpu);
+
+ private:
+  std::vector<std::pair<std::string, double>> distances_;  ///< by the GPU's folder
 };
+
+/// Offers memory of a GPU, which lies in that folder of /sys, to devices: the nearest one first, until one has taken
+/// it and the next one is farther. `port_of(item)` is an item's device, `take(item)` whether it has taken it.
+template <class Item, class PortOf, class Take>
+void offer_to_nearest(std::vector<Item> items, const std::string& gpu, PortOf port_of, Take take) {
+  const auto distance = [&](const Item& item) { return items.size() < 2 ? 0 : port_of(item).distance_to(gpu); };
+  std::stable_sort(items.begin(), items.end(),
+                   [&](const Item& one, const Item& other) { return distance(one) < distance(other); });
+  double taken_at = -1;
+  for (const Item& item : items) {
+    const double here = distance(item);
+    if (taken_at >= 0 && here > taken_at) return;
+    if (take(item)) taken_at = here;
+  }
+}
 
 /// A piece of memory of this process, at those ports that it was registered with.
 class LocalMemory {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error_text.h"
+#include "base/topology.h"
 #include "machine/ucx-like/loopback.h"
 
 namespace periapt::ucx {
@@ -25,6 +26,14 @@ std::string name_of(const DevicePort& port) { return port.device.transport + "/"
 Buffer allocate_plain(std::uint64_t size) {
   auto* bytes = static_cast<std::byte*>(std::malloc(size == 0 ? 1 : size));
   return {bytes, size, [](void*, void* given) { std::free(given); }, nullptr};
+}
+
+double DevicePort::distance_to(const std::string& gpu) {
+  if (gpu.empty() || device.folder.empty()) return 0;
+  for (const auto& [known, distance] : distances_) {
+    if (known == gpu) return distance;
+  }
+  return distances_.emplace_back(gpu, topology::distance_between(device.folder, gpu)).second;
 }
 
 DevicePorts::~DevicePorts() {
@@ -48,6 +57,7 @@ Status DevicePorts::open(Receiver& receiver) {
   request.host = asked.host;
   request.one_host = asked.one_host;
   request.cpus = asked.cpus;
+  request.number_on_host = asked.number_on_host;
   request.option = asked.option;
   auto open = [&](const TransportFactory& factory, Device& device) {
     Result<std::unique_ptr<Transport>> opened = factory.open(device, request);

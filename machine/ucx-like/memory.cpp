@@ -8,15 +8,20 @@ Result<MemoryPtr> WorkerImpl::register_memory(std::span<std::byte> bytes, Memory
   auto memory = std::make_shared<Memory>(memories_);
   memory->bytes = bytes;
   memory->kind = kind;
-  if (kind != MemoryKind::host) device_memory();  // which knows what there is to register
-  std::string why;
+  std::vector<DevicePort*> able;
   for (auto& port : ports) {
     const Capabilities& can = port->can();
     if (bytes.empty() || (can.max_put == 0 && can.max_get == 0 && !can.atomics)) continue;
-    if ((can.memory_kinds & bit_of(kind)) == 0) continue;
+    if ((can.memory_kinds & bit_of(kind)) != 0) able.push_back(port.get());
+  }
+  std::string why;
+  const auto registered = [&](DevicePort* port) {
     Result<Registration*> registration = memory->local.at(*port, bytes.data(), bytes.size(), kind);
     if (!registration.ok()) why += "; " + name_of(*port) + ": " + registration.message();
-  }
+    return registration.ok();
+  };
+  offer_to_nearest(
+      able, folder_of({bytes.data(), kind}), [](DevicePort* port) -> DevicePort& { return *port; }, registered);
   if (kind != MemoryKind::host && memory->local.empty() && device.memory == nullptr) {
     return Status::failure("no device can use that kind of memory" + why);
   }
@@ -59,6 +64,11 @@ DeviceMemory* WorkerImpl::device_memory() {
     if (device.memory != nullptr) port->registrations->use(*device.memory);
   }
   return device.memory.get();
+}
+
+std::string WorkerImpl::folder_of(Place memory) {
+  if (memory.kind == MemoryKind::host || device_memory() == nullptr) return {};
+  return device.memory->folder_of(memory);
 }
 
 // Where a copy can start from at once; else anywhere.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "machine/ucx-like/endpoint.h"
+#include "machine/ucx-like/worker_impl.h"
 
 namespace periapt::ucx {
 
@@ -150,19 +151,29 @@ RkeyPtr Rails::lanes_to(const std::vector<DeviceKey>& keys, bool (*can)(const Ca
 
 std::vector<DeviceKey> Rails::expose(LocalMemory& memory, std::span<std::byte> bytes, MemoryKind kind, bool for_get,
                                      bool all) {
-  std::vector<DeviceKey> keys;
+  std::vector<Rail*> able;
+  const bool on_host = kind == MemoryKind::host;
   const Rail* const best = first_whole();
   for (auto& rail : rails_) {
     const Capabilities& can = rail->can();
     if (rail->link == nullptr || (for_get ? can.max_get : can.max_put) == 0) continue;
-    if ((can.memory_kinds & bit_of(kind)) == 0 || (rail.get() != best && !all)) continue;
+    if ((can.memory_kinds & bit_of(kind)) == 0 || (on_host && rail.get() != best && !all)) continue;
     // What goes another way goes through a processor's hands.
-    if (kind != MemoryKind::host && !rail->is_whole()) continue;
+    if (!on_host && !rail->is_whole()) continue;
+    able.push_back(rail.get());
+  }
+  std::vector<DeviceKey> keys;
+  const auto gives_key = [&](Rail* rail) {
+    if (!all && !keys.empty()) return false;
     Result<Registration*> registration = memory.at(*rail->port, bytes.data(), bytes.size(), kind);
-    if (!registration.ok()) continue;
+    if (!registration.ok()) return false;
     keys.push_back({static_cast<std::uint8_t>(rail->port->number), rail->name(),
                     rail->transport().pack_key((*registration)->handle)});
-  }
+    return true;
+  };
+  offer_to_nearest(
+      able, endpoint_.owner.folder_of({bytes.data(), kind}), [](Rail* rail) -> DevicePort& { return *rail->port; },
+      gives_key);
   return keys;
 }
 

@@ -75,6 +75,7 @@ struct Device {
   bool usable = false;
   std::string detail;  ///< usable: "10.0.0.1, 10 Gb/s"; else why not: "no permission to open ..."
   std::string remedy;  ///< what lifts it, a command where there is one: "ulimit -l unlimited"
+  std::string folder;  ///< in /sys, for topology::distance_between(); empty: none, or not known
   Capabilities can;
   Costs costs;
 };
@@ -181,6 +182,8 @@ struct OpenRequest {
   OptionText option;      ///< empty: nothing is given
   bool one_host = false;  ///< no worker of the job is on another one
   std::vector<int> cpus;  ///< those that the worker's PEs run on; empty: any that this process may use
+  int number_on_host =
+      0;  ///< of this process among the job's: of devices that are as good as others each takes another
 };
 
 class Transport {

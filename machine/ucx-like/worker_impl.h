@@ -113,6 +113,8 @@ class WorkerImpl final : public Worker, public Receiver {
   RequestPtr tag_receive_into(MemoryKind kind, std::span<std::byte> into, Tag tag, Tag mask, ReceiveDone done,
                               void* context) override;
   DeviceMemory* device_memory() override;
+  /// Of the GPU that memory lies on; empty: the host's.
+  std::string folder_of(Place memory);
   void post_persistent(const PersistentReceive& receive) override;
   Probed tag_probe(Tag tag, Tag mask, bool take) override;
   RequestPtr receive_probed(Probed probed, std::span<std::byte> into, ReceiveDone done, void* context,

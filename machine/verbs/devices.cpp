@@ -87,7 +87,8 @@ void add_ports(const Library& verbs, ibv_device* device, const std::vector<int>&
     port.device = name;
     port.number = number;
     port.adapter = adapter_of(all, name);
-    port.distance = topology::distance_to(std::string(device->ibdev_path) + "/device", cpus);
+    port.folder = std::string(device->ibdev_path) + "/device";
+    port.distance = topology::distance_to(port.folder, cpus);
     if (all.max_srq <= 0) port.fault = "it has no shared receive queues";
     port.active = said.state == IBV_PORT_ACTIVE;
     port.ethernet = said.link_layer == IBV_LINK_LAYER_ETHERNET;
@@ -134,6 +135,7 @@ Device describe_device(const Port& port) {
   Device device;
   device.transport = "verbs";
   device.name = port.name();
+  device.folder = port.folder;
   device.can.max_header = kHeaderMax;
   device.can.max_inline = device.can.max_lent = kPayloadMax;
   device.can.max_put = device.can.max_get = std::min(std::max<std::uint64_t>(port.max_message, 1), kMessageMost);
@@ -215,13 +217,24 @@ bool is_better(const Port& a, const Port& b) {
   return a.bytes_per_ns > b.bytes_per_ns;
 }
 
+/// The best first; of those that are as good as others, process `number` of the host begins with that one.
+void sort_by_worth(std::vector<Choice*>* able, int number) {
+  const auto better = [](const Choice* a, const Choice* b) { return is_better(a->port, b->port); };
+  std::stable_sort(able->begin(), able->end(), better);
+  for (auto first = able->begin(); first != able->end();) {
+    const auto end = std::upper_bound(first, able->end(), *first, better);
+    std::rotate(first, first + number % (end - first), end);
+    first = end;
+  }
+}
+
 /// Takes the rails from among the `able`, the best first, and says of the others why not.
-std::vector<Choice*> choose_rails(std::vector<Choice*> able, int rails) {
+std::vector<Choice*> choose_rails(std::vector<Choice*> able, int rails, int number) {
   double fastest = 0;
   for (const Choice* choice : able) {
     if (!choice->port.software) fastest = std::max(fastest, choice->port.bytes_per_ns);
   }
-  std::stable_sort(able.begin(), able.end(), [](const auto* a, const auto* b) { return is_better(a->port, b->port); });
+  sort_by_worth(&able, number);
   std::vector<Choice*> chosen, left_out;
   for (Choice* choice : able) {
     const Port& port = choice->port;
@@ -274,8 +287,8 @@ std::vector<Choice*> choose_named(const std::vector<Choice*>& able, const std::v
 
 }  // namespace
 
-std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wanted, const std::string& gid,
-                           int rails) {
+std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wanted, const std::string& gid, int rails,
+                           int number) {
   std::vector<Selector> selectors = read_selectors(wanted);
   std::vector<Choice> choices;
   std::vector<std::size_t> able_at;
@@ -300,7 +313,7 @@ std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wa
   std::vector<Choice*> able;
   for (std::size_t at : able_at) able.push_back(&choices[at]);
   const std::vector<Choice*> chosen =
-      selectors.empty() ? choose_rails(able, rails) : choose_named(able, selectors, wanted);
+      selectors.empty() ? choose_rails(able, rails, number) : choose_named(able, selectors, wanted);
   std::vector<Choice> in_order;
   for (Choice* choice : chosen) {
     choice->device.usable = true;
@@ -328,7 +341,10 @@ std::vector<Choice> choices_for(const ucx::OpenRequest& request) {
   const std::vector<int> cpus = request.cpus.empty() ? topology::allowed_cpus() : request.cpus;
   const std::vector<Port> ports = list_ports(cpus, &why_none, &remedy);
   const Result<int> rails = read_number("+verbs-rails", said("+verbs-rails"), kRailsMost, kRailsUsually, 1);
-  if (!ports.empty()) return choose(ports, said("+verbs-devices"), said("+verbs-gid"), rails ? *rails : kRailsUsually);
+  if (!ports.empty()) {
+    return choose(ports, said("+verbs-devices"), said("+verbs-gid"), rails ? *rails : kRailsUsually,
+                  request.number_on_host);
+  }
   Choice none;
   none.port.device = "RDMA";
   none.device = describe_device(none.port);

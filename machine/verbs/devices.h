@@ -31,6 +31,7 @@ struct Port {
   unsigned number = 0;  ///< from 1; 0: the device could not be opened, and `fault` says why
   std::string fault, remedy;
   std::string adapter;  ///< the same for all ports of an adapter, whatever devices it shows itself as
+  std::string folder;   ///< the adapter's in /sys
   double distance = 0;  ///< from the cpus of the run, as topology::distance_to() says; 0: not known
   bool active = false;
   bool ethernet = false;
@@ -52,9 +53,10 @@ struct Choice {
 };
 inline constexpr int kRailsUsually = 2, kRailsMost = 8;
 /// One entry a port, those that are used first, in the order of preference; also for each part of `wanted` that names
-/// nothing. `gid` is +verbs-gid. A pure function.
+/// nothing. `gid` is +verbs-gid. Of ports that are as good as others, process `number` of the host begins with that
+/// one. A pure function.
 std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wanted, const std::string& gid,
-                           int rails = kRailsUsually);
+                           int rails = kRailsUsually, int number = 0);
 
 /// All that are there, with their distances from those cpus. `why_none`, with what would help, when there is none.
 std::vector<Port> list_ports(const std::vector<int>& cpus, std::string* why_none, std::string* remedy);

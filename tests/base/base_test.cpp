@@ -263,6 +263,38 @@ TEST(Topology, ADeviceIsAsFarAsItsNodeOfMemoryIs) {
   fs::remove_all(root);
 }
 
+TEST(Topology, DevicesAreAsFarAsTheBridgesBetweenThemOrTheirNodesOfMemory) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::temp_directory_path() / ("periapt-buses-" + std::to_string(::getpid()));
+  const auto device = [&](const std::string& path, const std::string& node) {
+    fs::create_directories(root / path);
+    std::ofstream(root / path / "numa_node") << node << "\n";
+  };
+  fs::create_directories(root / "nodes/node0");
+  fs::create_directories(root / "nodes/node1");
+  std::ofstream(root / "nodes/online") << "0-1\n";
+  std::ofstream(root / "nodes/node0/distance") << "10 21\n";
+  std::ofstream(root / "nodes/node1/distance") << "21 10\n";
+  device("pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0", "0");
+  device("pci0000:00/0000:00:01.0/0000:01:01.0/0000:03:00.0", "0");
+  device("pci0000:00/0000:00:02.0/0000:04:00.0", "0");
+  device("pci0000:40/0000:40:01.0", "0");
+  device("pci0000:80/0000:80:01.0", "1");
+  device("pci0000:c0/0000:c0:01.0", "-1");
+  fs::create_directory_symlink(root / "pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0", root / "gpu");
+  const auto distance = [&](const std::string& other) {
+    return topology::distance_between(root / "gpu", root / other, root / "nodes");
+  };
+  EXPECT_EQ(distance("pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:00.0"), 0) << "itself";
+  EXPECT_EQ(distance("pci0000:00/0000:00:01.0/0000:01:01.0/0000:03:00.0"), 4) << "below the same switch";
+  EXPECT_EQ(distance("pci0000:00/0000:00:02.0/0000:04:00.0"), 5) << "on the same bus";
+  EXPECT_EQ(distance("pci0000:40/0000:40:01.0"), 1000) << "on another one of the same node";
+  EXPECT_EQ(distance("pci0000:80/0000:80:01.0"), 2100);
+  EXPECT_EQ(distance("pci0000:c0/0000:c0:01.0"), 1000) << "where the firmware says nothing there is one node";
+  EXPECT_EQ(distance("missing"), 0);
+  fs::remove_all(root);
+}
+
 // The code of a function that does nothing but prefetch_for_write().
 PERIAPT_NOINLINE void fetch_for_writing(const void* line) { platform::prefetch_for_write(line); }
 

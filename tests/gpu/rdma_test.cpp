@@ -1,10 +1,13 @@
 // Adapters that read and write memory of GPUs themselves: two workers over the verbs transport, with the fake
 // libibverbs and the fake drivers. The adapter has the bytes by the file that the driver gives it, and keeps them when
 // the program frees its memory, as real ones do: a registration that has outlived its memory is seen by the contents.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <span>
@@ -368,6 +371,59 @@ TEST_P(RdmaTest, AnAdapterThatRefusesLeavesItToTheOthers) {
     for (unsigned seed = 1; seed <= 3; ++seed) send_device(2'000'000, seed);
     end();
   }
+}
+
+// Two GPUs and three adapters: the first GPU shares a bridge with two of them, the second with the other one.
+TEST_P(RdmaTest, MemoryOfAGpuGoesOverTheAdaptersThatAreNearestToIt) {
+  const std::filesystem::path root =
+      std::filesystem::temp_directory_path() / ("periapt-near-" + std::to_string(::getpid()));
+  const auto place = [&](const std::string& bridge, const std::string& name, const std::filesystem::path& link) {
+    const std::filesystem::path device = root / "pci0000:00" / bridge / name;
+    std::filesystem::create_directories(device);
+    std::filesystem::create_directories((root / link).parent_path());
+    std::filesystem::create_directory_symlink(device, root / link);
+  };
+  place("0000:00:01.0", "0000:10:00.0", "gpus/0000:10:00.0");
+  place("0000:00:02.0", "0000:11:00.0", "gpus/0000:11:00.0");
+  place("0000:00:02.0", "0000:20:00.0", "fake0/device");
+  place("0000:00:01.0", "0000:21:00.0", "fake1/device");
+  place("0000:00:01.0", "0000:22:00.0", "fake2/device");
+  for (std::size_t i : {0u, 1u, 2u}) faults().folder[i] = root / ("fake" + std::to_string(i));
+  faults().devices = 3;
+  options["+verbs-rails"] = "3";
+  pieces.pci_folder = root / "gpus";
+  constexpr std::uint64_t kSize = 3 << 20, kSmall = 100'000;  // over all that are near, over one
+  for (const char* way : {"get", "put"}) {
+    options["+rendezvous"] = way;
+    start();
+    std::byte* on_first[] = {make(Kind::device, kSize), make(Kind::device, kSize)};
+    std::byte* on_second[] = {make(Kind::device, kSize, 1), make(Kind::device, kSize, 1)};
+    std::vector<std::byte> host(kSize);
+    const MemoryKind device = kind_of(Kind::device);
+    const auto carried = [&](MemoryKind from, std::byte* source, MemoryKind into, std::byte* target,
+                             std::uint64_t size) {
+      settings.copies = 0;
+      faults().one_sided = {};
+      transfer(from, source, into, target, size);
+      EXPECT_EQ(settings.copies, 0);
+      return std::vector<std::uint64_t>(faults().one_sided.begin(), faults().one_sided.begin() + 3);
+    };
+    SCOPED_TRACE(way);
+    for (const std::uint64_t size : {kSmall, kSize}) {
+      EXPECT_THAT(carried(device, on_second[0], device, on_second[1], size), ElementsAre(size, 0, 0));
+      const std::vector<std::uint64_t> by = carried(device, on_first[0], device, on_first[1], size);
+      EXPECT_EQ(by[0], 0u);
+      EXPECT_EQ(by[1] + by[2], size);
+      EXPECT_EQ(by[1] != 0 && by[2] != 0, size == kSize) << "both are as near";
+    }
+    EXPECT_EQ(carried(device, on_first[0], MemoryKind::host, host.data(), kSize)[0], 0u);
+    EXPECT_EQ(carried(MemoryKind::host, host.data(), device, on_first[0], kSize)[0], 0u);
+    end();
+    faults().devices = 3;
+    for (std::byte* memory : {on_first[0], on_first[1], on_second[0], on_second[1]}) free(memory);
+  }
+  for (std::string& folder : faults().folder) folder.clear();
+  std::filesystem::remove_all(root);
 }
 
 TEST_P(RdmaTest, MessagesThatAreUnderWayEndWhenAnAdapterGoes) {

@@ -39,6 +39,7 @@ struct Watched final : ucx::DeviceMemory {
     if (!shares) return Status::failure("no memory for other devices, for this test");
     return real->allocation_of(memory, bytes);
   }
+  std::string folder_of(ucx::Place memory) override { return real->folder_of(memory); }
   Result<ucx::DmaBuf> share(const ucx::Allocation& allocation) override { return real->share(allocation); }
   void written_by_devices(const ucx::Allocation& allocation) override { real->written_by_devices(allocation); }
   Result<ucx::Buffer> piece() override { return real->piece(); }

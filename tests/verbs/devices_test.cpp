@@ -115,6 +115,15 @@ TEST(VerbsDevices, OfEqualDistanceTheFasterGoesFirst) {
   EXPECT_EQ(used(choose(ports, "", "")), "b:1 a:1");
 }
 
+TEST(VerbsDevices, ProcessesOfAHostTakeTurnsWithPortsThatAreAsGood) {
+  const std::vector<Port> ports = {port("a", 1, 21), port("b", 2, 10), port("c", 3, 10), port("d", 4, 10)};
+  EXPECT_EQ(used(choose(ports, "", "", 2, 0)), "b:1 c:1");
+  EXPECT_EQ(used(choose(ports, "", "", 2, 1)), "c:1 d:1");
+  EXPECT_EQ(used(choose(ports, "", "", 2, 2)), "d:1 b:1");
+  EXPECT_EQ(used(choose(ports, "", "", 4, 7)), "c:1 d:1 b:1 a:1") << "what is farther stays last";
+  EXPECT_EQ(used(choose(ports, "d,b", "", 2, 1)), "d:1 b:1") << "what is named stays in its order";
+}
+
 TEST(VerbsDevices, OfAnAdapterTheBetterPortIsARail) {
   std::vector<Port> ports = {port("a", 1, 10), port("a", 2, 10), port("b", 3, 10), port("c", 4, 21)};
   ports[1].number = 2;

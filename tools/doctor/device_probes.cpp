@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/topology.h"
 #include "machine/gpu/couriers.h"
 #include "machine/gpu/folds.h"
 #include "machine/gpu/packs.h"
@@ -33,6 +34,24 @@ std::vector<std::string> entries_of(const std::string& folder) {
 Finding not_good(const std::string& name, State state, const std::string& text, const std::string& why) {
   const std::size_t end = std::min(why.rfind("; "), why.size());
   return {"devices", name, state, text + why.substr(0, end), end == why.size() ? "" : why.substr(end + 2)};
+}
+
+/// "mlx5_0 (4 steps away on its bus)": the adapters that are nearest to a GPU.
+std::string nearest_adapters(const std::string& gpu) {
+  const std::string root = "/sys/class/infiniband/";
+  std::string names;
+  double nearest = 0;
+  for (const std::string& device : entries_of(root)) {
+    const double distance = topology::distance_between(root + device + "/device", gpu);
+    if (distance == 0 || (!names.empty() && distance > nearest)) continue;
+    names = (names.empty() || distance < nearest ? "" : names + ", ") + device;
+    nearest = distance;
+  }
+  if (names.empty()) return names;
+  constexpr double kAnotherBus = 1000;  // and farther: another node of memory
+  return names + (nearest < kAnotherBus ? " (" + std::to_string(static_cast<int>(nearest)) + " steps away on its bus)"
+                  : nearest == kAnotherBus ? " (on another bus of its node)"
+                                           : " (on another node)");
 }
 
 void probe_gpus(const gpu::Vendor& vendor, Findings& findings) {
@@ -63,6 +82,11 @@ void probe_gpus(const gpu::Vendor& vendor, Findings& findings) {
     } else {
       findings.push_back(
           {"devices", name + " dma-buf", State::good, "RDMA adapters whose drivers take it reach its memory", ""});
+    }
+    if (const std::string adapters = nearest_adapters(gpu::folder_of(gpus[i])); !adapters.empty()) {
+      findings.push_back({"devices", name + " adapter", State::good,
+                          "its memory goes over the nearest of those that are in use; nearest of all: " + adapters,
+                          ""});
     }
     if (const Status may = driver.value()->may_give_files(static_cast<int>(i)); !may) {
       findings.push_back(not_good(name + " by hand", State::limited,

@@ -33,6 +33,7 @@ bool is_written(EndpointImpl& endpoint, Operation& receive) {
 }
 
 Step start(EndpointImpl& endpoint, Operation& receive) {
+  endpoint.rails.connect_all();  // the first one need not be the nearest to a GPU
   const unsigned ways = endpoint.plan.reaches_gpus ? endpoint.owner.ports.allowed_ways(endpoint.plan) : 0;
   if ((ways & bit_of(LargeWay::get)) != 0 && is_read(endpoint, receive)) return Step::gone;
   if ((ways & bit_of(LargeWay::put)) != 0 && is_written(endpoint, receive)) return Step::gone;

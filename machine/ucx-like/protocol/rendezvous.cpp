@@ -25,7 +25,8 @@ Step announce(EndpointImpl& endpoint, Operation& operation) {
   RequestState& state = operation.state();
   if (!endpoint.has_credit(kMessageOverhead + static_cast<std::int64_t>(state.extra.size()))) return Step::no_credit;
   const bool split = operation.size >= endpoint.plan.split_min;
-  if (split) endpoint.rails.connect_all();
+  // The first one need not be the nearest to a GPU.
+  if (split || operation.kind != MemoryKind::host) endpoint.rails.connect_all();
   std::vector<std::byte> payload = state.extra;
   std::vector<DeviceKey> keys;
   // A peer of this host may map a GPU's memory: then no adapter has it registered for nothing.

@@ -25,12 +25,16 @@ bool reach_memory(Operation& operation) {
   if (operation.kind == MemoryKind::host || operation.size == 0) return true;
   RequestState& state = operation.state();
   const std::span<std::byte> memory = operation.memory();
-  bool any = false;
+  std::vector<DevicePort*> ports;
   for (const RmaLane& lane : state.rkey->lanes) {
     if ((lane.rail->can().memory_kinds & bit_of(operation.kind)) == 0 || !lane.rail->is_whole()) continue;
-    any |= state.local.at(*lane.rail->port, memory.data(), memory.size(), operation.kind).ok();
+    ports.push_back(lane.rail->port);
   }
-  return any;
+  const std::string gpu = operation.worker.folder_of(operation.place());
+  offer_to_nearest(
+      ports, gpu, [](DevicePort* port) -> DevicePort& { return *port; },
+      [&](DevicePort* port) { return state.local.at(*port, memory.data(), memory.size(), operation.kind).ok(); });
+  return !state.local.empty();
 }
 
 Accepted send_part(Rail& rail, const MessageHeader& header, std::span<const std::byte> payload, Operation& operation) {
