@@ -12,7 +12,7 @@ option(PERIAPT_BUILD_PROGRAMS "Build examples/ and bench/" ${PROJECT_IS_TOP_LEVE
 option(PERIAPT_FUZZ "Build the fuzz targets with libFuzzer (needs clang)" OFF)
 set(PERIAPT_SANITIZE "" CACHE STRING "Sanitizers to build everything with: address;undefined or thread")
 set(PERIAPT_LEAVE_OUT "" CACHE STRING "A label: tests that have it are built only where they are named, as another build has them (./check)")
-set(PERIAPT_TEST_CXX "" CACHE STRING "Clang, to compile most of tests/ with at -O0 where everything else is compiled by GCC (./check); empty: as everything")
+set(PERIAPT_TEST_CXX "" CACHE STRING "Clang, to compile most of tests/, and bench/, with at -O0 where everything else is compiled by GCC (./check); empty: as everything")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
@@ -32,6 +32,12 @@ option(PERIAPT_JOIN_SOURCES "Compile eight sources of a folder at a time as one"
 # they read, and for the time of day.
 if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache$")
   list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros)
+endif()
+
+# Folders that it compiles include PeriaptTestCompiler.
+set(quick_compiler OFF)
+if(PERIAPT_TEST_CXX AND CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT PERIAPT_SANITIZE)
+  set(quick_compiler ON)
 endif()
 
 find_package(Threads REQUIRED)

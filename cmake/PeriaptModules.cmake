@@ -7,6 +7,9 @@
 # LIBRARIES: what its programs are linked with besides. FOLDER: of include/, where the headers are put instead.
 include_guard(GLOBAL)
 
+# charm++.h, compiled once for all of them.
+periapt_headers(module_headers LIBRARY INCLUDES <charm++.h> LINK periapt)
+
 function(periapt_module name)
   cmake_parse_arguments(ARG "" "CI;FOLDER" "SOURCES;HEADERS;MODULES;LIBRARIES" ${ARGN})
   set(target module${name})
@@ -17,6 +20,7 @@ function(periapt_module name)
   target_include_directories(${target} PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")
   periapt_add_ci(${target} ${ARG_CI})
   target_include_directories(${target} PUBLIC "${CMAKE_CURRENT_BINARY_DIR}/${target}.ci")
+  periapt_use_headers(${target} module_headers)
 
   set_property(GLOBAL APPEND PROPERTY PERIAPT_MODULES ${target})
 

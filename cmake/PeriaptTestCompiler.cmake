@@ -1,4 +1,4 @@
-# The compiler of most of tests/, where PERIAPT_TEST_CXX names a Clang: what is added with these variables is compiled and linked by it, at
+# The compiler of most of tests/ and of bench/, where PERIAPT_TEST_CXX names a Clang: what is added with these variables is compiled and linked by it, at
 # -O0, in two fifths of the time that GCC takes at -Og. What it is linked with stays GCC's: both keep to one ABI. (CMake has one compiler
 # for a language; it takes it from these variables, as they are at the end of a folder's CMakeLists.txt.)
 find_program(clang "${PERIAPT_TEST_CXX}" NO_CACHE REQUIRED)

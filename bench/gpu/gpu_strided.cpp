@@ -129,7 +129,7 @@ class Side : public CBase_Side {
   char *out_, *in_;
   CUstream_st* stream_;
   CkDeviceLayout rows_, list_;
-  int left_ = 0, to_send_ = 0, way_ = 0;
+  int left_ = 0, to_send_ = 0;
   double begun_ = 0;
 
   const CkDeviceLayout& layout_of(Shape shape) const {
@@ -213,7 +213,7 @@ class Side : public CBase_Side {
     for (const auto& [name, layout] : {std::pair("rows", rows_), std::pair("list", list_)})
       for (Packer::Way way : {Packer::Way::pack, Packer::Way::unpack}) {
         std::vector<std::shared_ptr<const void>> held;
-        const double seconds = seconds_of({packer->stream(way), gpu_}, [&] {
+        const double seconds = seconds_of({packer->stream(way), gpu_}, [&, &layout = layout] {
           held.push_back(must(packer->begin(way, layout.get(), blocks, piece)));
         });
         print((std::string("alone: ") + (way == Packer::Way::pack ? "pack " : "unpack ") + name).c_str(), seconds);

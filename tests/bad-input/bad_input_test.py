@@ -16,6 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "launch"))
+import ending
+
 LAYOUTS = ["+p1", "+p4", "+p4 +ppn 2"]
 FAR = ["+p4 +ppn 2 +transports tcp"]
 AT_ONCE = 6  # they mostly wait
@@ -181,7 +184,7 @@ class Run:
         self.output = tempfile.TemporaryFile()
         self.process = subprocess.Popen(command, cwd=self.folder.name, stdout=self.output, stderr=subprocess.STDOUT,
                                         stdin=subprocess.DEVNULL, start_new_session=True,
-                                        env=dict(os.environ, PERIAPT_STANDSTILL=standstill))
+                                        env=dict(os.environ, PERIAPT_STANDSTILL=standstill, **{ending.NAME: ending.mark()}))
 
     def text(self):
         return os.pread(self.output.fileno(), 1 << 24, 0).decode(errors="replace")

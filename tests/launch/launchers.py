@@ -12,6 +12,8 @@ import tempfile
 import time
 import uuid
 
+import ending
+
 SKIPPED = 77
 PATIENCE = 600  # seconds until a run counts as hung, so that the others of the file still run
 
@@ -69,6 +71,7 @@ def environment(**more):
     foreign = ("PMI", "PMIX", "SLURM", "OMPI", "PERIAPT", "PRTE", "HYDI", "MPI_")
     clean = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
     clean["PERIAPT_STANDSTILL"] = "end"
+    clean[ending.NAME] = ending.mark()
     clean.update({k: str(v) for k, v in more.items()})
     return clean
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Which headers one file can show to compile alone, so that few files show it of all.
 
-Usage: header_chains.py ROOT [--first FIRST] [--begun-in SOURCE]... HEADER...  Prints a line for each file: the headers that it is to include, in that
-order, separated by blanks. Each header includes the one before it, directly or by others, so that having it there first adds nothing
+Usage: header_chains.py ROOT [--first FIRST]... [--begun-in SOURCE]... HEADER...
+Prints a line for each file: the headers that it is to include, in that order, separated by blanks. Each header includes the one before it, directly or by others, so that having it there first adds nothing
 that the header would not have without it: what it leans on is its own includes', or theirs, of which another line shows the
-same. The lines are as few as can be (a least cover of the headers by chains, by matching). A line whose headers include FIRST
-begins with FIRST, which can be compiled once for all of these. A SOURCE is compiled anyway, with no header of the tree before
-it: what it begins with, what that begins with, and so on is shown by it, and in no line. Nor is a header that includes one of the
-others and has nothing else.
+same. The lines are as few as can be (a least cover of the headers by chains, by matching). A line whose headers include a FIRST
+begins with it, which can be compiled once for all of these: with the one that has most in it, where they include several. A SOURCE
+is compiled anyway, with no header of the tree before it: what it begins with, what that begins with, and so on is shown by it, and in
+no line. Nor is a header that includes one of the others and has nothing else.
 """
 import argparse
 import re
@@ -91,7 +91,7 @@ def chains(tree: Tree, headers: list[Path]) -> list[list[Path]]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("root", type=lambda name: Path(name).resolve())
-    parser.add_argument("--first", type=lambda name: Path(name).resolve())
+    parser.add_argument("--first", type=lambda name: Path(name).resolve(), action="append", default=[])
     parser.add_argument("--begun-in", type=lambda name: Path(name).resolve(), action="append", default=[])
     parser.add_argument("headers", nargs="+", type=lambda name: Path(name).resolve())
     options = parser.parse_args()
@@ -99,13 +99,18 @@ def main() -> None:
     tree = Tree(options.root)
     shown = {header for source in options.begun_in for header in begun_in(options.root, source)}
     shown |= {header for header in options.headers if other_name_of(options.root, header) in options.headers}
-    for line in chains(tree, [header for header in options.headers if header not in shown]):
-        # What does not include FIRST is shown without it.
-        behind = [header for header in line if options.first == header or options.first in tree.reaches(header)]
-        before = line[:len(line) - len(behind)]
-        for part in (before, behind and [options.first, *(header for header in behind if header != options.first)]):
-            if part:
-                print(" ".join(str(header) for header in part))
+
+    def first_of(header: Path) -> Path | None:
+        there = [first for first in options.first if first == header or first in tree.reaches(header)]
+        return max(there, key=lambda first: len(tree.reaches(first)), default=None)
+
+    behind: dict[Path | None, list[Path]] = {}  # what does not include any is shown without it
+    for header in options.headers:
+        if header not in shown:
+            behind.setdefault(first_of(header), []).append(header)
+    for first, headers in behind.items():
+        for line in chains(tree, headers):
+            print(" ".join(map(str, dict.fromkeys([first, *line] if first else line))))
 
 
 if __name__ == "__main__":

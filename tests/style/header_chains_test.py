@@ -9,7 +9,7 @@ from pathlib import Path
 SCRIPT = Path(__file__).resolve().parent / "header_chains.py"
 
 
-def lines_of(tree: dict[str, list[str]], first: str = "", sources: dict[str, str] | None = None,
+def lines_of(tree: dict[str, list[str]], *firsts: str, sources: dict[str, str] | None = None,
              headers: dict[str, str] | None = None) -> list[list[str]]:
     """A header of the tree includes others and declares something, unless `headers` has its text; sources are what it begins in."""
     with tempfile.TemporaryDirectory() as folder:
@@ -20,7 +20,7 @@ def lines_of(tree: dict[str, list[str]], first: str = "", sources: dict[str, str
                                      encoding="utf-8")
         for name, text in (headers or {}).items():
             (root / name).write_text(text, encoding="utf-8")
-        before = ["--first", root / first] if first else []
+        before = [word for first in firsts for word in ("--first", root / first)]
         for name, text in (sources or {}).items():
             (root / name).write_text(text, encoding="utf-8")
             before += ["--begun-in", root / name]
@@ -37,7 +37,16 @@ class Chains(unittest.TestCase):
         tree = {"a.h": [], "first.h": ["a.h"], "b.h": ["first.h"], "c.h": ["b.h"], "d.h": ["a.h"]}
         lines = lines_of(tree, "first.h")
         self.assertIn(["first.h", "b.h", "c.h"], lines)
-        self.assertEqual(sorted(line[-1] for line in lines if "first.h" not in line), ["a.h", "d.h"])
+        self.assertEqual([line for line in lines if "first.h" not in line], [["a.h", "d.h"]])
+
+    def test_of_several_it_begins_with_the_one_that_has_most_in_it(self):
+        tree = {"a.h": [], "small.h": ["a.h"], "large.h": ["small.h"], "b.h": ["small.h"], "c.h": ["b.h", "large.h"], "d.h": ["c.h"]}
+        for firsts in (["small.h", "large.h"], ["large.h", "small.h"]):
+            lines = lines_of(tree, *firsts)
+            self.assertEqual(sorted(name for line in lines for name in line if name not in firsts), ["a.h", "b.h", "c.h", "d.h"])
+            self.assertIn(["small.h", "b.h"], lines)
+            self.assertIn(["large.h", "c.h", "d.h"], lines)
+            self.assertIn(["a.h"], lines)
 
     def test_headers_that_do_not_include_each_other_are_apart(self):
         self.assertEqual(sorted(lines_of({"a.h": [], "b.h": []})), [["a.h"], ["b.h"]])
