@@ -246,6 +246,14 @@ class Checker {
     charesSoFar_.insert(scope + chare.name);
   }
 
+  /// One method under two entries, as Charm++ takes it: a call says by a CkNcpyBuffer that its array is not to be
+  /// copied.
+  static bool isOtherTransfer(const Chare& chare, const Entry& one, const Entry& other) {
+    const auto plain = [](const Entry& entry) { return ncpyCount(entry) == 0; };
+    return plain(one) != plain(other) && !one.header && !other.header && !isStructured(chare, one) &&
+           !isStructured(chare, other);
+  }
+
   void checkChare(const Chare& chare, bool isExtern) {
     if (chare.kind == ChareKind::array && chare.has("migratable"))
       out_.warning(chare.nameSpan, "array elements are migratable anyway", "leave [migratable] out");
@@ -253,7 +261,7 @@ class Checker {
     std::set<std::string> targets;
     for (const Entry* entry : entriesOf(chare)) {
       const auto [earlier, fresh] = seen.try_emplace(overloadKey(*entry), entry);
-      if (!fresh)
+      if (!fresh && !isOtherTransfer(chare, *earlier->second, *entry))
         out_.error(entry->nameSpan, "entry '" + signature(*entry) + "' is declared twice in '" + chare.name + "'",
                    "remove one, or give it other parameters");
       if (entry->has("reductiontarget") && !targets.insert(entry->name).second)
@@ -390,11 +398,15 @@ class Checker {
     if (entry.isConstructor)
       out_.error(first->span, "a constructor cannot get an array without a copy",
                  "send it by an entry of its own, once the object is there");
-    for (const char* attribute : {"sync", "iget", "local", "reductiontarget"})
-      if (entry.has(attribute) && !(isForDevice(entry) && attribute == std::string("reductiontarget")))
+    const bool onDevice = isForDevice(entry);
+    for (const char* attribute : {"sync", "iget", "local", "reductiontarget"}) {
+      const bool isTarget = attribute == std::string("reductiontarget");
+      const bool isAnswer = attribute == std::string("sync") || attribute == std::string("iget");
+      if (entry.has(attribute) && !(onDevice ? isTarget : isAnswer))
         out_.error(first->span, "an entry that is [" + std::string(attribute) + "] cannot get an array without a copy",
                    "leave the word out: the array is then copied");
-    if (isForDevice(entry) && entry.has("reductiontarget"))
+    }
+    if (onDevice && entry.has("reductiontarget"))
       for (const Parameter& p : entry.parameters)
         if (!p.length && p.type.text() != "int")
           out_.error(p.span, "what a reduction says of the length of a nocopydevice array is an int", "write: int");

@@ -1,5 +1,6 @@
 // M.decl.h: messages, indices and proxies of a module as classes. Included by a program's own headers.
 #include <algorithm>
+#include <set>
 
 #include "lang/ci-translator/emit.h"
 #include "lang/ci-translator/emit_sdag.h"
@@ -241,6 +242,7 @@ class DeclEmitter {
     open(names, "CkIndex_");
     out_.line("  static int __idx;");
     out_.line("  static void __register(const char* name, std::size_t size);");
+    std::set<std::string> methods;  // of two entries of one method a pointer to it names the first
     for (const Entry* entry : entriesOf(names.chare)) {
       if (!isRegistered(*entry)) {
         if (isTold(*entry)) out_.line("  static int " + EntryNames(*entry).ep + ";  // for traces");
@@ -258,7 +260,7 @@ class DeclEmitter {
       out_.line("  static int " + entryNames.ep + ";");
       out_.line("  static int " + entryNames.index + "(" + types + ") { return " + entryNames.ep + "; }");
       out_.line("  static int idx_" + entryNames.suffixed + "() { return " + entryNames.ep + "; }");
-      if (!entry->isConstructor)
+      if (!entry->isConstructor && methods.insert(overloadKey(*entry)).second)
         out_.line("  static int idx_" + entry->name + "(" + entry->result->text() + " (" + names.local + "::*)(" +
                   methodTypes(*entry) + ")) { return " + entryNames.ep + "; }");
       out_.line("  static void " + entryNames.call + "(periapt::Delivery& impl_call, void* impl_obj);");

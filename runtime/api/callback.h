@@ -26,6 +26,8 @@ class ArrayElement;
 class CProxy_NodeGroup;
 class CProxyElement_ArrayBase;
 class CProxySection_ArrayBase;
+class CkSectionID;
+struct CcsDelayedReply_struct;
 class CProxyElement_Group;
 class CProxyElement_NodeGroup;
 
@@ -74,6 +76,9 @@ class CkCallback {
   CkCallback(int ep, const CkArrayIndex& index, const CkArrayID& id, bool forceInline = false);
   CkCallback(int ep, const CProxyElement_ArrayBase& element, bool forceInline = false);
   CkCallback(int ep, CProxySection_ArrayBase& section, bool forceInline = false);
+  CkCallback(int ep, CkSectionID& section);
+  // Answers a request of CCS with the bytes of the CkDataMsg that it is sent; defined in runtime/ccs.
+  CkCallback(const CcsDelayedReply_struct& reply);
   CkCallback(Chare* object, int ep, bool forceInline = false);
   CkCallback(Group* object, int ep, bool forceInline = false);
   CkCallback(NodeGroup* object, int ep, bool forceInline = false);
@@ -130,6 +135,9 @@ class CkCallback {
     struct {
       std::uint64_t id;
     } section;  // number of the section on the PE that made it
+    struct {
+      std::uint64_t reply[2];
+    } ccsReply;  // a CcsDelayedReply
     std::uint64_t raw[3];
   } d = {};
 };

@@ -53,6 +53,8 @@ void new_array_async(int type, int ep, const CkArrayOptions& options, const CkCa
 void insert_element(const CProxyElement_ArrayBase&, int ep, int pe, void* message);
 
 void* local_object(const CProxyElement_ArrayBase&);
+// The part of it that is of chare type `type`.
+void* local_object(const CProxyElement_ArrayBase&, int type);
 void* local_branch(CkGroupID group);
 void* local_node_branch(CkGroupID group);
 void* local_chare(const CkChareID& chare);
@@ -108,10 +110,9 @@ constexpr bool any_ncpy = (zero_copy::is_ncpy<A>::value || ...);
 template <class... A>
 constexpr bool any_device = (zero_copy::is_device<A>::value || ...);
 
-// Some of the arguments are arrays sent without a copy.
-template <class P, class... A>
-std::enable_if_t<any_ncpy<A...>> invoke(const P& proxy, int ep, unsigned send, const CkEntryOptions* options,
-                                        const A&... a) {
+// Some of the arguments are arrays sent without a copy: makes their message, which `send` is given.
+template <class P, class Send, class... A>
+void send_arrays(const P& proxy, int ep, const CkEntryOptions* options, const Send& send, const A&... a) {
   using zero_copy::Where;
   constexpr std::size_t arrays = (std::size_t{zero_copy::is_ncpy<A>::value} + ...);
   zero_copy::Sizer sizer(arrays);
@@ -125,8 +126,14 @@ std::enable_if_t<any_ncpy<A...>> invoke(const P& proxy, int ep, unsigned send, c
   void* message = new_marshalled(sizer.size(where), options);
   zero_copy::Writer writer(message, arrays, sizer.tail(), where);
   (writer(a), ...);
-  send_message(proxy, ep, send, message);
+  send(message);
   if (copied) (zero_copy::tell_if_copied(a), ...);
+}
+template <class P, class... A>
+std::enable_if_t<any_ncpy<A...>> invoke(const P& proxy, int ep, unsigned send, const CkEntryOptions* options,
+                                        const A&... a) {
+  send_arrays(
+      proxy, ep, options, [&](void* message) { send_message(proxy, ep, send, message); }, a...);
 }
 
 // Some are arrays in the memory of a GPU.
@@ -208,11 +215,28 @@ SyncCaller syncCaller(const Delivery& call);
 void send_reply(const SyncCaller& caller, void* message);
 void* reply_message(std::size_t size);
 
-template <class Ret, class P>
-Ret invokeSyncMessage(const P& proxy, int ep, void* message) {
-  std::uint64_t future = sync_begin();
+// [iget]: the caller goes on, and waits for the future when it likes.
+template <class P>
+std::uint64_t invokeGetMessage(const P& proxy, int ep, void* message) {
+  const std::uint64_t future = sync_begin();
   set_reply_future(message, future);
   send_message(proxy, ep, 0, message);
+  return future;
+}
+template <class P, class... A>
+std::uint64_t invokeGet(const P& proxy, int ep, const CkEntryOptions* options, const A&... a) {
+  if constexpr (any_ncpy<A...>) {
+    std::uint64_t future = 0;
+    send_arrays(
+        proxy, ep, options, [&](void* message) { future = invokeGetMessage(proxy, ep, message); }, a...);
+    return future;
+  } else {
+    return invokeGetMessage(proxy, ep, marshalled(options, a...));
+  }
+}
+// [sync]: the thread waits for what the method returns.
+template <class Ret>
+Ret sync_answer(std::uint64_t future) {
   void* reply = sync_wait(future);
   if constexpr (std::is_void<Ret>::value) {
     CkFreeMsg(reply);
@@ -226,21 +250,13 @@ Ret invokeSyncMessage(const P& proxy, int ep, void* message) {
     return std::move(value.t);
   }
 }
+template <class Ret, class P>
+Ret invokeSyncMessage(const P& proxy, int ep, void* message) {
+  return sync_answer<Ret>(invokeGetMessage(proxy, ep, message));
+}
 template <class Ret, class P, class... A>
 Ret invokeSync(const P& proxy, int ep, const CkEntryOptions* options, const A&... a) {
-  return invokeSyncMessage<Ret>(proxy, ep, marshalled(options, a...));
-}
-// [iget]: the caller goes on, and waits for the future when it likes.
-template <class P>
-std::uint64_t invokeGetMessage(const P& proxy, int ep, void* message) {
-  const std::uint64_t future = sync_begin();
-  set_reply_future(message, future);
-  send_message(proxy, ep, 0, message);
-  return future;
-}
-template <class P, class... A>
-std::uint64_t invokeGet(const P& proxy, int ep, const CkEntryOptions* options, const A&... a) {
-  return invokeGetMessage(proxy, ep, marshalled(options, a...));
+  return sync_answer<Ret>(invokeGet(proxy, ep, options, a...));
 }
 inline void replySync(const SyncCaller& caller) { send_reply(caller, reply_message(0)); }
 inline void replySync(const Delivery& call) { replySync(syncCaller(call)); }
@@ -302,7 +318,10 @@ inline void insertElementMessage(const CProxyElement_ArrayBase& proxy, int ep, i
   insert_element(proxy, ep, pe, message);
 }
 
-inline void* localObject(const CProxyElement_ArrayBase& proxy) { return local_object(proxy); }
+template <class P>
+std::enable_if_t<std::is_base_of<CProxyElement_ArrayBase, P>::value, void*> localObject(const P& proxy) {
+  return local_object(proxy, P::index_t::__idx);
+}
 inline void* localObject(const CProxy_Chare& proxy) { return local_chare(proxy.ckGetChareID()); }
 inline void* localBranch(const CProxy_Group& proxy) { return local_branch(proxy.ckGetGroupID()); }
 inline void* localBranch(const CProxy_NodeGroup& proxy) { return local_node_branch(proxy.ckGetGroupID()); }

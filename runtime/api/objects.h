@@ -47,6 +47,16 @@ class Chare : public CkObject {
   ~Chare() override;
   const CkChareID& ckGetChareID() const { return thishandle; }
   void CkGetChareID(CkChareID* id) const { *id = thishandle; }
+  // For programs that make threads as Charm++'s generated code does. Traces hear of every thread anyway.
+  template <class Thread>
+  void CkAddThreadListeners(Thread, void*) {}
+};
+// What such a thread is given.
+class CkThrCallArg {
+ public:
+  void* msg;
+  void* obj;
+  CkThrCallArg(void* message, void* object) : msg(message), obj(object) {}
 };
 
 #define PERIAPT_CONTRIBUTE_METHODS                                                                                   \
@@ -153,6 +163,8 @@ class CkMigratable : public CkObject {
  public:
   CkMigratable() = default;
   explicit CkMigratable(CkMigrateMessage*) {}
+  template <class Thread>
+  void CkAddThreadListeners(Thread, void*) {}
   // Called in place of pup() order by the runtime around a migration.
   virtual void ckAboutToMigrate() {}
   virtual void ckJustMigrated() {}
@@ -263,6 +275,10 @@ class ArrayElement : public CkMigratable {
   std::uint32_t migrations_ = 0;
   std::int32_t load_slot_ = -1;  // number of the balancer's record, when it takes part
 };
+
+// An index to be printed, its numbers with ';' between them: until the next call on this thread.
+const char* idx2str(const CkArrayIndex& index);
+const char* idx2str(const ArrayElement* element);
 
 // The index as old programs name it, of an element of any kind. (No member: an element does not hold it.)
 #define thisIndexMax ckGetArrayIndex()

@@ -341,6 +341,7 @@ void ArrayManager::create(const CkArrayIndex& index, std::uint64_t id, Age age, 
     }
   });
   if (ArrayElement* element = find(id)) {
+    ask_further(element);
     if (element->load_slot_ < 0 && objects_.balance && objects_.balance->takes_part(*element))
       objects_.balance->born(*element);
     const bool stays = !listeners_ || listeners_->created(id);
@@ -374,7 +375,7 @@ void ArrayManager::adopt(ArrayElement* element) {
   element->thisArray = &face_;
   element->thisArrayID = id_;
   element->myRec.id_ = objects_.creating.element;
-  if (construction_.adopted) return;  // a further base of an object that has several: the first one is the element
+  if (construction_.adopted) return adopt_further(element);  // of an object that has several: the first is the element
   construction_.adopted = true;
   elements_.add(element, construction_.object);
   set_age(element, construction_.age);
@@ -514,7 +515,8 @@ ArrayElement* ArrayManager::remake(const CkArrayIndex& index, std::uint32_t cont
 void ArrayManager::remade() {
   if (objects_.balance)
     for (ArrayElement* element : elements_.all())
-      if (element->load_slot_ < 0 && objects_.balance->takes_part(*element)) objects_.balance->born(*element);
+      if (ask_further(element); element->load_slot_ < 0 && objects_.balance->takes_part(*element))
+        objects_.balance->born(*element);
   // By number: what they do may add or remove some.
   for (std::size_t i = 0; i < elements_.size(); ++i) {
     const std::uint64_t id = elements_.all()[i]->ckGetID();

@@ -167,6 +167,13 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   // From ArrayElement's constructor and destructor.
   void adopt(ArrayElement* element);
   void drop(ArrayElement* element);
+  // The element that `base` is a base of: itself, but where a class has several array bases (further_bases.cpp).
+  ArrayElement* element_of(ArrayElement* base) { return further_.empty() ? base : main_base(base); }
+  // Of an element that has called AtSync(): the base by which it did, which hears that it goes on.
+  ArrayElement* in_sync(ArrayElement* element) { return further_.empty() ? element : base_in_sync(element); }
+  // Whether `base` is a further base that has called AtSync().
+  void set_in_sync(ArrayElement* base, bool is_in_sync);
+  bool is_in_sync(const ArrayElement* base) const;
 
   // --- elements that move, for array_migration.cpp ---
   // Listeners hear that it is about to be packed, and that it has been unpacked.
@@ -235,6 +242,12 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
     bool adopted = false;                   // its first base has come to adopt()
   };
 
+  ArrayElement* main_base(ArrayElement* base);
+  ArrayElement* base_in_sync(ArrayElement* element);
+  void adopt_further(ArrayElement* base);
+  // An element whose further base sets usesAtSync does.
+  void ask_further(ArrayElement* element);
+
   // Its own, or those of the array it is bound to.
   static std::shared_ptr<BoundArrays> shared_for(PeObjects& objects, CkArrayID id, const CkArrayOptions& options);
   static ArrayManager* make_empty(PeObjects& objects, CkArrayID id, int type, const CkArrayOptions& options);
@@ -284,8 +297,9 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   Reduction reduction_;
   std::unique_ptr<ArrayListeners> listeners_;
   Construction construction_;
-  int populate_entry_ = -1;    // constructor of the first elements
-  bool inserting_ = false;     // between beginInserting() and doneInserting()
+  std::vector<std::ptrdiff_t> further_;  // where in an object its further array bases are
+  int populate_entry_ = -1;              // constructor of the first elements
+  bool inserting_ = false;               // between beginInserting() and doneInserting()
   bool filling_first_ = true;  // its first elements are being made: they contribute to the callback of its creation
 };
 

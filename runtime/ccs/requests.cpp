@@ -20,6 +20,7 @@
 #include "runtime/ccs/ccs_callback.h"
 #include "runtime/ccs/part.h"
 #include "runtime/ccs/server.h"
+#include "runtime/face/startup.h"
 #include "runtime/registry/registry.h"
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/arguments.h"
@@ -324,7 +325,18 @@ void end(Pe& pe) {
   if (front != nullptr && pe.index == 0) front->server->finish();
 }
 
+static_assert(sizeof(CcsDelayedReply) <= sizeof(CkCallback().d.ccsReply), "a callback has room for one");
+
+void answer_by_callback(const CkCallback& callback, void* message) {
+  CcsDelayedReply reply;
+  std::memcpy(&reply, &callback.d.ccsReply, sizeof reply);
+  auto* const answer = static_cast<CkDataMsg*>(message);
+  CcsSendDelayedReply(reply, answer ? answer->getLength() : 0, answer ? answer->getData() : nullptr);
+  if (answer) CkFreeMsg(answer);
+}
+
 void register_entries() {
+  send_ccs_answer = answer_by_callback;
   CMessage_CkCcsRequestMsg::__idx = CkRegisterMsg("CkCcsRequestMsg", nullptr, nullptr, nullptr, 0);
   entry_request = register_runtime_entry("ccs: request", on_request, ep_expedited | ep_uncounted | ep_unordered);
   entry_answer = register_runtime_entry("ccs: answer", on_answer, ep_expedited | ep_uncounted | ep_unordered);
@@ -361,6 +373,10 @@ Contact contact() { return front != nullptr ? Contact{front->server->port(), con
 }  // namespace periapt::ccs
 
 using namespace periapt::ccs;
+
+CkCallback::CkCallback(const CcsDelayedReply& reply) : type(replyCCS) {
+  std::memcpy(&d.ccsReply, &reply, sizeof reply);
+}
 
 void CcsRegisterHandler(const char* name, const CkCallback& callback) {
   if (front != nullptr && periapt::Pe::current()->index == 0) front->callbacks[name] = callback;

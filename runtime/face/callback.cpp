@@ -55,6 +55,11 @@ void call_c_function_far(Pe& pe, Delivery& call) {
 
 }  // namespace
 
+void (*send_ccs_answer)(const CkCallback& callback, void* message) = [](const CkCallback&, void*) {
+  fatal("a callback that answers a CCS request is sent", describe_running(*Pe::current()),
+        "its main() does not hand the parts of the runtime to run_program()", "link with charmc");
+};
+
 void register_callback_entries() {
   entry_call_c_function = register_runtime_entry("callback: C function", [](Pe& pe, Delivery& call) {
     const CCall c = call.read<CCall>();
@@ -110,6 +115,10 @@ CkCallback::CkCallback(int ep, const CProxyElement_ArrayBase& element, bool forc
 CkCallback::CkCallback(int ep, CProxySection_ArrayBase& section, bool) : type(bcastSection), ep(ep) {
   pe = Pe::current()->index;
   d.section.id = PeObjects::current().keep_section(section);
+}
+CkCallback::CkCallback(int ep, CkSectionID& section) : type(bcastSection), ep(ep) {
+  pe = Pe::current()->index;
+  d.section.id = PeObjects::current().keep_section(CProxySection_ArrayBase(section));
 }
 CkCallback::CkCallback(Chare* object, int ep, bool force) : CkCallback(ep, object->ckGetChareID(), force) {}
 CkCallback::CkCallback(Group* object, int ep, bool force)
@@ -224,7 +233,7 @@ void CkCallback::send(void* message, int options) const {
     case bcastSection:
       return PeObjects::current().send_to_section(pe, d.section.id, ep, usable(message));
     case replyCCS:
-      fatal("a callback that answers a CCS request is sent", describe_running(here), "CCS is not supported yet");
+      return send_ccs_answer(*this, message);
   }
 }
 

@@ -104,22 +104,36 @@ ArrayElement::ArrayElement() {
 ArrayElement::~ArrayElement() { thisArray->manager().drop(this); }
 CkArrayIndex ArrayElement::ckGetArrayIndex() const { return myRec.getIndex(); }
 CkArrayIndex CkLocRec::getIndex() const { return array_->manager().index_of(id_); }
+const char* idx2str(const CkArrayIndex& index) {
+  static thread_local std::string text;
+  text.clear();
+  const int numbers = index.dimension > 3 ? index.dimension : index.nInts;
+  for (int i = 0; i < numbers; ++i) text += (i ? ";" : "") + std::to_string(index.coordinate(i));
+  return text.c_str();
+}
+const char* idx2str(const ArrayElement* element) { return idx2str(element->ckGetArrayIndex()); }
 int ArrayElement::ckGetArraySize() const { return thisArray->manager().options().getNumInitial().getCombinedCount(); }
 void ArrayElement::contributeData(std::size_t size, const void* data, CkReduction::reducerType type,
                                   const CkCallback* cb, CMK_REFNUM_TYPE user_flag) {
-  give(thisArray->manager().reduction(), next_reduction_++, size, data, type, cb, user_flag);
+  ArrayManager& manager = thisArray->manager();
+  give(manager.reduction(), manager.element_of(this)->next_reduction_++, size, data, type, cb, user_flag);
 }
 periapt::DeviceContributor ArrayElement::deviceContributor() const {
   return {ckGetArrayIndex(), thisArrayID.index(), 0};
 }
 void ArrayElement::contributeMessage(CkReductionMsg* message) {
-  give_message(thisArray->manager().reduction(), next_reduction_++, message);
+  ArrayManager& manager = thisArray->manager();
+  give_message(manager.reduction(), manager.element_of(this)->next_reduction_++, message);
 }
 void ArrayElement::ckMigrate(int to) {
-  if (!migratable_) return;
-  migrate(thisArray->manager(), this, to);
+  ArrayManager& manager = thisArray->manager();
+  ArrayElement* const element = manager.element_of(this);
+  if (migratable_ && element->migratable_) migrate(manager, element, to);
 }
-void ArrayElement::ckDestroy() { thisArray->manager().destroy(this); }
+void ArrayElement::ckDestroy() {
+  ArrayManager& manager = thisArray->manager();
+  manager.destroy(manager.element_of(this));
+}
 namespace {
 periapt::BalanceHook& balance() {
   if (periapt::BalanceHook* hook = PeObjects::current().balance) return *hook;
@@ -133,17 +147,32 @@ void ArrayElement::AtSync(int) {
     periapt::fatal("AtSync() is called by an element that takes no part in balancing",
                    describe_running(*periapt::Pe::current()), "usesAtSync is false",
                    "set usesAtSync = true in the constructor");
-  balance().at_sync(*this);
+  ArrayManager& manager = thisArray->manager();
+  ArrayElement* const element = manager.element_of(this);
+  manager.set_in_sync(this, true);
+  balance().at_sync(*element);
 }
-double ArrayElement::getObjTime() const { return load_slot_ < 0 ? 0 : balance().load(*this); }
+double ArrayElement::getObjTime() const {
+  const ArrayElement& element = *thisArray->manager().element_of(const_cast<ArrayElement*>(this));
+  return element.load_slot_ < 0 ? 0 : balance().load(element);
+}
 void ArrayElement::setObjTime(double seconds) {
-  if (load_slot_ >= 0) balance().set_load(*this, seconds);
+  ArrayElement& element = *thisArray->manager().element_of(this);
+  if (element.load_slot_ >= 0) balance().set_load(element, seconds);
 }
 void ArrayElement::pup(PUP::er& p) {
   p | usesAtSync;
   p | usesAutoMeasure;
   p | migratable_;
-  if (periapt::ArrayListeners* listeners = thisArray->manager().listeners()) listeners->pup_ints(p, this);
+  ArrayManager& manager = thisArray->manager();
+  ArrayElement* const element = manager.element_of(this);
+  if (element != this) {  // a further base
+    bool is_in_sync = manager.is_in_sync(this);
+    p | is_in_sync;
+    manager.set_in_sync(this, is_in_sync);
+  } else if (periapt::ArrayListeners* listeners = manager.listeners()) {
+    listeners->pup_ints(p, this);
+  }
 }
 
 // --- proxies ---------------------------------------------------------------------------------------------------------

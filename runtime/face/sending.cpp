@@ -307,6 +307,12 @@ void* local_object(const CProxyElement_ArrayBase& proxy) {
   return element ? manager->object_of(element) : nullptr;
 }
 
+void* local_object(const CProxyElement_ArrayBase& proxy, int type) {
+  void* const object = local_object(proxy);
+  if (!object || !bases_have_offsets) return object;
+  return base_object_of(PeObjects::current().find_group(proxy.ckGetArrayID().index())->type, type, object);
+}
+
 void not_local(const CProxyElement_ArrayBase& proxy, const char* chare, const char* method) {
   fatal(std::string("[local] entry ") + chare + "::" + method + " is called on element " +
             proxy.ckGetIndex().toString() + ", which is not on PE " + std::to_string(Pe::current()->index),

@@ -34,5 +34,7 @@ void make_mainchares(Pe& pe);
 void begin_program(Pe& pe);
 // Of a program with a main() of its own, which `function` has started: it ends with a sentence on a simulated machine.
 void refuse_simulation(const Pe& pe, const char* function);
+// What a callback that answers a request of CCS does; runtime/ccs sets it.
+extern void (*send_ccs_answer)(const CkCallback& callback, void* message);
 int run_program(int argc, char** argv, void (*register_main_module)(), std::vector<Part> parts);
 }  // namespace periapt

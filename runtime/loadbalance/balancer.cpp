@@ -775,7 +775,7 @@ void Balancer::resume_up_to(std::uint32_t step) {
     resumption.owner = ThreadOwner::of(element).key;
     pe_.running = &resumption;
     if (meter_.is_on()) meter_.go_on_with(number);
-    element->ResumeFromSync();
+    element->ckGetArrayManager()->manager().in_sync(element)->ResumeFromSync();
     pe_.running = outer;
   }
   meter_.end();

@@ -31,8 +31,8 @@ void* adjusted(int type, int entry_type, void* object) {
 }
 }  // namespace
 
-void* base_object(int type, int ep, void* object) {
-  const int wanted = entry_info(ep).chare;
+void* base_object(int type, int ep, void* object) { return base_object_of(type, entry_info(ep).chare, object); }
+void* base_object_of(int type, int wanted, void* object) {
   if (wanted == type || type < 0) return object;
   void* found = adjusted(type, wanted, object);
   return found ? found : object;

@@ -252,6 +252,7 @@ void free_object(void* object);
 // The address of the base whose entry `ep` is, of an object of chare type `type`. Only where some base lies at an
 // offset (multiple inheritance).
 void* base_object(int type, int ep, void* object);
+void* base_object_of(int type, int base, void* object);
 inline void* object_for_entry(int type, int ep, void* object) {
   return bases_have_offsets ? base_object(type, ep, object) : object;
 }

@@ -41,6 +41,10 @@ class CkArrayID {
   friend bool operator!=(const CkArrayID& a, const CkGroupID& b) { return a.group_ != b; }
   friend bool operator!=(const CkGroupID& a, const CkArrayID& b) { return a != b.group_; }
   int index() const { return group_.idx; }
+  template <class Er>
+  void pup(Er& p) {
+    p | group_;
+  }
 };
 PUPbytes(CkArrayID)
 

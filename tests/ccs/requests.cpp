@@ -88,7 +88,7 @@ class Main : public CBase_Main {
   void count(CkCcsRequestMsg* request) {
     counted_ += request->length;
     const std::string answer = std::string(request->data, request->data + request->length) + std::to_string(counted_);
-    CcsSendDelayedReply(request->reply, static_cast<int>(answer.size()), answer.data());
+    CkCallback(request->reply).send(static_cast<int>(answer.size()), answer.data());
     delete request;
   }
   void stop(CkCcsRequestMsg* request) {

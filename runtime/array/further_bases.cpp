@@ -1,0 +1,51 @@
+// Classes with several array bases: an object has an ArrayElement of each, and is one element, of its first base. What
+// a further one's code does with its element is done with that: it contributes, moves, is destroyed and balanced as
+// one.
+//
+// Only the first base is in the tables of the array and of the balancer, so that a further one has no use for its place
+// in them: load_slot_ says there whether AtSync() was called by it. It is then the one that hears ResumeFromSync(),
+// which the first base may not override.
+#include <algorithm>
+
+#include "runtime/array/array_manager.h"
+
+namespace periapt {
+
+namespace {
+constexpr std::int32_t in_sync_by_it = -2;
+ArrayElement* at(void* object, std::ptrdiff_t offset) {
+  return reinterpret_cast<ArrayElement*>(static_cast<char*>(object) + offset);
+}
+}  // namespace
+
+void ArrayManager::adopt_further(ArrayElement* base) {
+  const std::ptrdiff_t offset = reinterpret_cast<char*>(base) - static_cast<char*>(construction_.object);
+  if (std::find(further_.begin(), further_.end(), offset) == further_.end()) further_.push_back(offset);
+}
+
+ArrayElement* ArrayManager::main_base(ArrayElement* base) {
+  ArrayElement* const element = find(base->myRec.id_);
+  return element ? element : base;
+}
+
+void ArrayManager::ask_further(ArrayElement* element) {
+  for (const std::ptrdiff_t offset : further_)
+    if (at(object_of(element), offset)->usesAtSync) element->usesAtSync = true;
+}
+
+void ArrayManager::set_in_sync(ArrayElement* base, bool is_in_sync) {
+  if (element_of(base) != base) base->load_slot_ = is_in_sync ? in_sync_by_it : -1;
+}
+bool ArrayManager::is_in_sync(const ArrayElement* base) const { return base->load_slot_ == in_sync_by_it; }
+
+ArrayElement* ArrayManager::base_in_sync(ArrayElement* element) {
+  for (const std::ptrdiff_t offset : further_) {
+    ArrayElement* const base = at(object_of(element), offset);
+    if (!is_in_sync(base)) continue;
+    base->load_slot_ = -1;
+    return base;
+  }
+  return element;
+}
+
+}  // namespace periapt
