@@ -58,6 +58,11 @@ class RunBeside(unittest.TestCase):
         self.assertIn("failed: a +p1", text)
         self.assertEqual(results["b"]["failed"], {})
 
+    def test_one_that_is_not_there_is_told(self):
+        self.program("a", "true", "true")
+        (self.folder / "theirs" / "a" / "charmrun").unlink()
+        self.assertIn("No such file", self.run_all()[1]["a"]["failed"]["theirs"])
+
     def test_one_that_does_not_end_is_killed(self):
         self.program("a", "sleep 1000", "true")
         self.assertIn("status -9", self.run_all("--limit", "0.2")[1]["a"]["failed"]["ours"])
@@ -81,7 +86,8 @@ class Pack(unittest.TestCase):
             at = Path(folder)
             (at / "testrun").write_text(examples.TESTRUN, encoding="utf-8")
             (at / "testrun").chmod(0o755)
-            (at / "Makefile").write_text("test:\n\t./testrun ./one +p2 'two words'\n\t./testrun ./other\n", encoding="utf-8")
+            (at / "below").mkdir()
+            (at / "Makefile").write_text("test:\n\t./testrun ./one +p2 'two words'\n\t./testrun ./other\n\tcd below && ../testrun ./third\n", encoding="utf-8")
             self.assertEqual(examples.commands_of(at, 60), [["./one", "two words"], ["./other"]])
 
     def test_programs_of_commands_and_data_are_packed(self):
