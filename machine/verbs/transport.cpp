@@ -463,7 +463,7 @@ void VerbsTransport::take_word(VerbsLink& link, const Prefix& prefix, Bytes head
     case Prefix::Kind::mark:
       return;
     case Prefix::Kind::batch:
-      return take_batch(link, payload);
+      return take_batch(link, header, payload);
     default:
       fail(link, kNotUnderstood);
   }
