@@ -245,6 +245,8 @@ void VerbsTransport::post_operations(VerbsLink& link) {
     request.opcode = operation.code;
     request.sg_list = &operation.local;
     request.num_sge = operation.local.length == 0 ? 0 : 1;
+    // The device need not fetch what goes within the request.
+    if (operation.goes_inside(link.memory->inline_max())) request.send_flags = IBV_SEND_INLINE;
     request.wr.rdma.remote_addr = operation.remote;
     request.wr.rdma.rkey = operation.key;
     const int error = link.memory->post(request, kNoSlot, 1);
