@@ -80,7 +80,9 @@ bool VerbsTransport::post_batch(VerbsLink& link) {
   return true;
 }
 
-void VerbsTransport::take_batch(VerbsLink& link, Bytes messages) {
+/// `header`: of the whole, which has none.
+void VerbsTransport::take_batch(VerbsLink& link, Bytes header, Bytes messages) {
+  if (!header.empty() || messages.empty()) return fail(link, kNotUnderstood);
   while (!messages.empty() && link.alive()) {
     Prefix prefix;
     if (messages.size() < sizeof prefix) return fail(link, kNotUnderstood);

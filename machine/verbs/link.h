@@ -35,6 +35,10 @@ struct Operation {
   ucx::Completion* completion = nullptr;
   std::uint32_t around = 0;  ///< bytes of it that have gone, or come, over TCP
   bool on_gpu = false;       ///< only the device can touch `local`
+
+  bool goes_inside(std::uint32_t inline_max) const {
+    return code == IBV_WR_RDMA_WRITE && !on_gpu && local.length > 0 && local.length <= inline_max;
+  }
 };
 
 class VerbsTransport;

@@ -15,6 +15,9 @@ namespace {
 // An unanswered packet is sent again after 4.096 us * 2^16 = 0.27 s, seven times: a peer's device that says nothing for
 // some two seconds is gone. A receiver without room is asked again for ever (7), every 0.64 ms.
 constexpr std::uint8_t kTimeout = 16, kRetries = 7, kRetriesForEver = 7, kWaitForRoom = 12;
+// Soft RoCE asks for ever, and now and then waits for an answer that has come: then this is what a message takes. 34
+// ms.
+constexpr std::uint8_t kTimeoutOfSoftware = 13;
 constexpr std::uint32_t kPacketBits = 0xff'ffff;
 // Of what has ended, before what is kept is moved to the front.
 constexpr std::size_t kKeptMost = 8 << 10;
@@ -99,7 +102,7 @@ Status QueuePair::connect(const Call& there) {
     ibv_qp_attr from{};
     from.qp_state = IBV_QPS_RTS;
     from.sq_psn = first_packet_;
-    from.timeout = kTimeout;
+    from.timeout = adapter_.port.software ? kTimeoutOfSoftware : kTimeout;
     from.retry_cnt = kRetries;
     from.rnr_retry = kRetriesForEver;
     from.max_rd_atomic =

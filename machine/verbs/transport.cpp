@@ -245,6 +245,8 @@ void VerbsTransport::post_operations(VerbsLink& link) {
     request.opcode = operation.code;
     request.sg_list = &operation.local;
     request.num_sge = operation.local.length == 0 ? 0 : 1;
+    // The device need not fetch what goes within the request.
+    if (operation.goes_inside(link.memory->inline_max())) request.send_flags = IBV_SEND_INLINE;
     request.wr.rdma.remote_addr = operation.remote;
     request.wr.rdma.rkey = operation.key;
     const int error = link.memory->post(request, kNoSlot, 1);
@@ -463,7 +465,7 @@ void VerbsTransport::take_word(VerbsLink& link, const Prefix& prefix, Bytes head
     case Prefix::Kind::mark:
       return;
     case Prefix::Kind::batch:
-      return take_batch(link, payload);
+      return take_batch(link, header, payload);
     default:
       fail(link, kNotUnderstood);
   }

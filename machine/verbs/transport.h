@@ -178,7 +178,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   void look_at_ends();
   bool add_to_batch(VerbsLink& link, ucx::Header header, Bytes payload);
   bool post_batch(VerbsLink& link);
-  void take_batch(VerbsLink& link, Bytes messages);
+  void take_batch(VerbsLink& link, Bytes header, Bytes messages);
 
   // messages and operations
   ucx::Accepted send_message(VerbsLink& link, Prefix::Kind kind, ucx::Header header, Bytes payload);

@@ -1,9 +1,13 @@
 // What fails below the verbs transport: calls of the library, queue pairs, ports, the device. Each is told once, with
 // its reason, and nothing is lost without a word.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <functional>
 
 #include "base/clock.h"
 #include "machine/verbs/link.h"
@@ -278,6 +282,97 @@ TEST_F(VerbsFaults, NothingWaitsWhereTheDeviceIsNotBehind) {
   }
   for (int i = 0; i < 100; ++i) pair.b.progress();
   EXPECT_EQ(pair.b.arrived_from(1), pair.a.sent_to(2));
+}
+
+// ---- batches of a peer that is wrong
+
+/// What is wrong with a batch, which begins with its own Prefix.
+struct Wrong {
+  const char* what;
+  std::function<void(Bytes& batch)> make;
+  int before = 0;  ///< messages that are in front of it in the batch, and come
+};
+
+verbs::Prefix prefix_at(const Bytes& batch, std::size_t at) {
+  verbs::Prefix prefix;
+  std::memcpy(&prefix, batch.data() + at, sizeof prefix);
+  return prefix;
+}
+/// Where the n-th message of a batch has its Prefix.
+std::size_t begin_of(const Bytes& batch, int n) {
+  std::size_t at = sizeof(verbs::Prefix);
+  for (; n > 0; --n) {
+    const verbs::Prefix prefix = prefix_at(batch, at);
+    at += (sizeof prefix + prefix.header_bytes + prefix.number + 7) / 8 * 8;
+  }
+  return at;
+}
+/// Changes the Prefix of the n-th message.
+template <class Change>
+Wrong changed(const char* what, int n, Change change) {
+  return {what,
+          [n, change](Bytes& batch) {
+            const std::size_t at = begin_of(batch, n);
+            verbs::Prefix prefix = prefix_at(batch, at);
+            change(prefix);
+            std::memcpy(batch.data() + at, &prefix, sizeof prefix);
+          },
+          n};
+}
+
+// Each loses the peer that said it with the reason, once; what stood in front of it has come, and so does all of
+// others.
+TEST_F(VerbsFaults, ABatchThatMakesNoSenseLosesItsPeerAlone) {
+  using verbs::Prefix;
+  const Wrong wrongs[] = {
+      changed("more bytes than the batch has", 2, [](Prefix& prefix) { prefix.number = 4000; }),
+      changed("more bytes than a batch may have", 0, [](Prefix& prefix) { prefix.number = 4097; }),
+      changed("more bytes than a slot has", 1, [](Prefix& prefix) { prefix.number = verbs::kSlotBytes; }),
+      changed("bytes whose sum with the rest wraps around", 3, [](Prefix& prefix) { prefix.number = ~0u; }),
+      changed("the same with the rounding up alone", 3, [](Prefix& prefix) { prefix.number = ~0u - 48; }),
+      changed("a header longer than any", 1, [](Prefix& prefix) { prefix.header_bytes = verbs::kHeaderMax + 1; }),
+      changed("the longest header that can be said", 0, [](Prefix& prefix) { prefix.header_bytes = 255; }),
+      changed("a batch in a batch", 1, [](Prefix& prefix) { prefix.kind = Prefix::Kind::batch; }),
+      changed("a word between the transports", 1, [](Prefix& prefix) { prefix.kind = Prefix::Kind::flushed; }),
+      changed("a kind that there is not", 1, [](Prefix& prefix) { prefix.kind = static_cast<Prefix::Kind>(0xee); }),
+      changed("nothing but zeros", 1, [](Prefix& prefix) { prefix = {.kind = Prefix::Kind{}}; }),
+      {"an end within a Prefix", [](Bytes& batch) { batch.resize(begin_of(batch, 2) + 4); }, 2},
+      {"an end within a payload", [](Bytes& batch) { batch.resize(begin_of(batch, 3) - 1); }, 2},
+      {"an end within the first one", [](Bytes& batch) { batch.resize(begin_of(batch, 0) + 1); }},
+      {"no message", [](Bytes& batch) { batch.resize(begin_of(batch, 0)); }},
+      {"a header of the batch's own", [](Bytes& batch) { batch.at(offsetof(Prefix, header_bytes)) = std::byte{8}; }},
+  };
+  for (const Wrong& wrong : wrongs) {
+    SCOPED_TRACE(wrong.what);
+    Pair pair(subject);
+    Worker other(subject, 3);
+    const std::vector<Worker*> all = {&pair.a, &pair.b, &other};
+    Link& other_to_b = other.connect(pair.b);
+    ASSERT_TRUE(other.push(other_to_b, 100, 0, all));
+    int batches = 0;
+    std::uint64_t alone = 0;
+    faults().rewrite = [&](Bytes& message) {
+      if (batches > 0) return;
+      if (prefix_at(message, 0).kind != Prefix::Kind::batch) return void(++alone);
+      ++batches;
+      wrong.make(message);
+    };
+    const std::uint64_t before = pair.a.sent_to(2);
+    send_many_small(pair, verbs::kBehind + 60);
+    const std::uint64_t in_front = before + alone;
+    ASSERT_TRUE(other.push(other_to_b, 3000, 1, all));
+    pump(all, [&] { return !pair.b.losses.empty() && !pair.a.losses.empty(); });
+    faults().rewrite = nullptr;
+    EXPECT_EQ(batches, 1);
+    EXPECT_EQ(pair.b.losses.size(), 1u);
+    EXPECT_EQ(pair.b.losses.front().peer, 1u);
+    EXPECT_THAT(pair.b.losses.front().reason, testing::HasSubstr(verbs::kNotUnderstood));
+    EXPECT_EQ(pair.b.arrived_from(1), in_front + static_cast<std::uint64_t>(wrong.before));
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(other.push(other_to_b, 500, i % 2, all));
+    pump(all, [&] { return pair.b.arrived_from(3) == other.sent_to(2); });
+    EXPECT_EQ(pair.b.losses.size(), 1u);
+    EXPECT_TRUE(other.losses.empty());
+  }
 }
 
 // ---- queue pairs that break

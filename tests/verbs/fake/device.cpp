@@ -107,11 +107,21 @@ int Pair::post(const ibv_send_wr& wr) {
     request.forced = true;
     request.status = IBV_WC_RETRY_EXC_ERR;
   }
+  if (faults().rewrite && request.code == IBV_WR_SEND && !request.forced) rewrite(request);
   request.number = ++posted;
   requests.push_back(std::move(request));
   if (state == IBV_QPS_ERR) return fail(), 0;
   transmit();
   return 0;
+}
+
+void Pair::rewrite(Request& request) {
+  std::vector<std::byte> message(request.total);
+  request.copy_out(0, message);
+  faults().rewrite(message);
+  request.total = message.size();
+  request.copied = std::move(message);
+  request.parts.clear();
 }
 
 int Pair::post_datagram(const ibv_send_wr& wr, Request& request) {

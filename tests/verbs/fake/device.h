@@ -105,6 +105,7 @@ struct Pair : ibv_qp {
   void fail();  ///< the error state: all that is under way is flushed
 
  private:
+  static void rewrite(Request& request);
   int post_datagram(const ibv_send_wr& wr, Request& request);
   void take_datagram(const Packet& packet, Bytes bytes);
   bool answer_one(const Packet& packet, Bytes bytes);

@@ -5,10 +5,13 @@
 #include <infiniband/verbs.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace periapt::fake_verbs {
 
@@ -31,6 +34,8 @@ struct Faults {
   unsigned datagrams_mangled_one_in = 0;  ///< a byte of it is another, or it is cut short
   int mangled_at = -1;                    ///< the byte of them that is another; -1: by turns
   bool without_datagrams = false;         ///< no queue pair for them is given
+  /// What a peer that is wrong says instead of the messages that it posts on queue pairs that connect.
+  std::function<void(std::vector<std::byte>& message)> rewrite;
   int answers_lost = 0;        ///< of so many messages the sender hears that they timed out, and they are there
   unsigned timeout_ms = 200;   ///< after which a device that asks in vain gives up
   bool port_down = false;      ///< what is sent does not arrive, and ends with a timeout
