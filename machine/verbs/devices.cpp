@@ -217,13 +217,23 @@ bool is_better(const Port& a, const Port& b) {
   return a.bytes_per_ns > b.bytes_per_ns;
 }
 
-/// The best first; of those that are as good as others, process `number` of the host begins with that one.
+/// Of other ports nothing says that each leads to the same peers, and both sides pair theirs in the order of each.
+bool are_of_one_subnet(const Choice& a, const Choice& b) {
+  constexpr std::ptrdiff_t kPrefix = 8;
+  return !a.port.ethernet && !b.port.ethernet &&
+         std::equal(a.gid.bytes.begin(), a.gid.bytes.begin() + kPrefix, b.gid.bytes.begin());
+}
+
+/// The best first; of those of an InfiniBand subnet that are as good as others, process `number` of the host begins
+/// with that one.
 void sort_by_worth(std::vector<Choice*>* able, int number) {
   const auto better = [](const Choice* a, const Choice* b) { return is_better(a->port, b->port); };
   std::stable_sort(able->begin(), able->end(), better);
   for (auto first = able->begin(); first != able->end();) {
     const auto end = std::upper_bound(first, able->end(), *first, better);
-    std::rotate(first, first + number % (end - first), end);
+    const Choice& one = **first;
+    if (std::all_of(first, end, [&](const Choice* other) { return are_of_one_subnet(one, *other); }))
+      std::rotate(first, first + number % (end - first), end);
     first = end;
   }
 }

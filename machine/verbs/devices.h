@@ -53,8 +53,8 @@ struct Choice {
 };
 inline constexpr int kRailsUsually = 2, kRailsMost = 8;
 /// One entry a port, those that are used first, in the order of preference; also for each part of `wanted` that names
-/// nothing. `gid` is +verbs-gid. Of ports that are as good as others, process `number` of the host begins with that
-/// one. A pure function.
+/// nothing. `gid` is +verbs-gid. Of ports of an InfiniBand subnet that are as good as others, process `number` of the
+/// host begins with that one. A pure function.
 std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wanted, const std::string& gid,
                            int rails = kRailsUsually, int number = 0);
 

@@ -4,7 +4,7 @@
 Usage: header_chains.py ROOT [--first FIRST]... [--begun-in SOURCE]... HEADER...
 Prints a line for each file: the headers that it is to include, in that order, separated by blanks. Each header includes the one before it, directly or by others, so that having it there first adds nothing
 that the header would not have without it: what it leans on is its own includes', or theirs, of which another line shows the
-same. The lines are as few as can be (a least cover of the headers by chains, by matching). A line whose headers include a FIRST
+same. For each FIRST the lines are as few as can be (a least cover of the headers by chains, by matching). A line whose headers include a FIRST
 begins with it, which can be compiled once for all of these: with the one that has most in it, where they include several. A SOURCE
 is compiled anyway, with no header of the tree before it: what it begins with, what that begins with, and so on is shown by it, and in
 no line. Nor is a header that includes one of the others and has nothing else.

@@ -116,12 +116,16 @@ TEST(VerbsDevices, OfEqualDistanceTheFasterGoesFirst) {
 }
 
 TEST(VerbsDevices, ProcessesOfAHostTakeTurnsWithPortsThatAreAsGood) {
-  const std::vector<Port> ports = {port("a", 1, 21), port("b", 2, 10), port("c", 3, 10), port("d", 4, 10)};
+  std::vector<Port> ports = {port("a", 1, 21), port("b", 2, 10), port("c", 3, 10), port("d", 4, 10)};
+  EXPECT_EQ(used(choose(ports, "", "", 2, 1)), "b:1 c:1") << "each may have a network of its own";
+  for (Port& one : ports) one.ethernet = false;
   EXPECT_EQ(used(choose(ports, "", "", 2, 0)), "b:1 c:1");
   EXPECT_EQ(used(choose(ports, "", "", 2, 1)), "c:1 d:1");
   EXPECT_EQ(used(choose(ports, "", "", 2, 2)), "d:1 b:1");
   EXPECT_EQ(used(choose(ports, "", "", 4, 7)), "c:1 d:1 b:1 a:1") << "what is farther stays last";
   EXPECT_EQ(used(choose(ports, "d,b", "", 2, 1)), "d:1 b:1") << "what is named stays in its order";
+  ports[3].gids[0].bytes[1] = 0x77;
+  EXPECT_EQ(used(choose(ports, "", "", 2, 1)), "b:1 c:1") << "of another subnet";
 }
 
 TEST(VerbsDevices, OfAnAdapterTheBetterPortIsARail) {

@@ -364,7 +364,7 @@ TEST_F(VerbsFaults, ABatchThatMakesNoSenseLosesItsPeerAlone) {
     pump(all, [&] { return !pair.b.losses.empty() && !pair.a.losses.empty(); });
     faults().rewrite = nullptr;
     EXPECT_EQ(batches, 1);
-    EXPECT_EQ(pair.b.losses.size(), 1u);
+    ASSERT_EQ(pair.b.losses.size(), 1u);
     EXPECT_EQ(pair.b.losses.front().peer, 1u);
     EXPECT_THAT(pair.b.losses.front().reason, testing::HasSubstr(verbs::kNotUnderstood));
     EXPECT_EQ(pair.b.arrived_from(1), in_front + static_cast<std::uint64_t>(wrong.before));

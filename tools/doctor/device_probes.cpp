@@ -50,7 +50,7 @@ std::string nearest_adapters(const std::string& gpu) {
   if (names.empty()) return names;
   constexpr double kAnotherBus = 1000;  // and farther: another node of memory
   return names + (nearest < kAnotherBus ? " (" + std::to_string(static_cast<int>(nearest)) + " steps away on its bus)"
-                  : nearest == kAnotherBus ? " (on another bus of its node)"
+                  : nearest == kAnotherBus ? " (on another bus)"
                                            : " (on another node)");
 }
 
