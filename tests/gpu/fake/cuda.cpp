@@ -54,7 +54,10 @@ int periapt_fake_gpu_call(NativeStream stream, std::function<void()>* function) 
   if (const int error = misplaced(stream); error != 0) return error;
   return machine().call(stream_of(stream), std::move(*function));
 }
-void* periapt_fake_gpu_bytes(const void* address) { return machine().bytes_of(address); }
+void* periapt_fake_gpu_bytes(const void* address) {
+  const auto lock = locked();
+  return machine().bytes_of(address);
+}
 
 int cuInit(unsigned) { return static_cast<int>(machine().settings.init_error); }
 int cuDriverGetVersion(int* version) {

@@ -94,7 +94,8 @@ class Machine {
  public:
   static Machine& of_process();
 
-  std::mutex mutex;  ///< held by the caller of all below
+  /// Held by the caller of all below; what stands in for a kernel is called so, and asks for bytes_of() again.
+  std::recursive_mutex mutex;
   Settings settings;
 
   int count() const { return static_cast<int>(visible_.size()); }

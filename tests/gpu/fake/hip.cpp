@@ -31,7 +31,10 @@ fake::Settings* periapt_fake_gpu_settings() { return &machine().settings; }
 std::size_t periapt_fake_gpu_contexts() { return static_cast<std::size_t>(current); }
 int periapt_fake_gpu_map(void** made, std::size_t bytes) { return allocate(fake::Kind::vmm, made, bytes); }
 
-void* periapt_fake_gpu_bytes(const void* address) { return machine().bytes_of(address); }
+void* periapt_fake_gpu_bytes(const void* address) {
+  const auto lock = locked();
+  return machine().bytes_of(address);
+}
 
 int hipInit(unsigned) { return static_cast<int>(machine().settings.init_error); }
 int hipRuntimeGetVersion(int* version) {
