@@ -30,11 +30,13 @@ struct DevicePort {
   std::vector<std::pair<std::string, double>> distances_;  ///< by the GPU's folder
 };
 
-/// Offers memory of a GPU, which lies in that folder of /sys, to devices: the nearest one first, until one has taken
-/// it and the next one is farther. `port_of(item)` is an item's device, `take(item)` whether it has taken it.
-template <class Item, class PortOf, class Take>
-void offer_to_nearest(std::vector<Item> items, const std::string& gpu, PortOf port_of, Take take) {
-  const auto distance = [&](const Item& item) { return items.size() < 2 ? 0 : port_of(item).distance_to(gpu); };
+/// Offers memory of a GPU to devices: the nearest one first, until one has taken it and the next one is farther.
+/// `folder()` is the GPU's in /sys, asked for where there are several devices; `port_of(item)` is an item's device,
+/// `take(item)` whether it has taken it.
+template <class Item, class Folder, class PortOf, class Take>
+void offer_to_nearest(std::vector<Item> items, Folder folder, PortOf port_of, Take take) {
+  const std::string gpu = items.size() < 2 ? std::string() : folder();
+  const auto distance = [&](const Item& item) { return port_of(item).distance_to(gpu); };
   std::stable_sort(items.begin(), items.end(),
                    [&](const Item& one, const Item& other) { return distance(one) < distance(other); });
   double taken_at = -1;

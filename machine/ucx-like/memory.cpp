@@ -8,6 +8,7 @@ Result<MemoryPtr> WorkerImpl::register_memory(std::span<std::byte> bytes, Memory
   auto memory = std::make_shared<Memory>(memories_);
   memory->bytes = bytes;
   memory->kind = kind;
+  if (kind != MemoryKind::host) device_memory();  // which knows what there is to register
   std::vector<DevicePort*> able;
   for (auto& port : ports) {
     const Capabilities& can = port->can();
@@ -21,7 +22,11 @@ Result<MemoryPtr> WorkerImpl::register_memory(std::span<std::byte> bytes, Memory
     return registration.ok();
   };
   offer_to_nearest(
-      able, folder_of({bytes.data(), kind}), [](DevicePort* port) -> DevicePort& { return *port; }, registered);
+      able,
+      [&] {
+        return folder_of({bytes.data(), kind});
+      },
+      [](DevicePort* port) -> DevicePort& { return *port; }, registered);
   if (kind != MemoryKind::host && memory->local.empty() && device.memory == nullptr) {
     return Status::failure("no device can use that kind of memory" + why);
   }

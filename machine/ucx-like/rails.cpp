@@ -172,7 +172,10 @@ std::vector<DeviceKey> Rails::expose(LocalMemory& memory, std::span<std::byte> b
     return true;
   };
   offer_to_nearest(
-      able, able.size() < 2 ? std::string() : endpoint_.owner.folder_of({bytes.data(), kind}),
+      able,
+      [&] {
+        return endpoint_.owner.folder_of({bytes.data(), kind});
+      },
       [](Rail* rail) -> DevicePort& { return *rail->port; }, gives_key);
   return keys;
 }

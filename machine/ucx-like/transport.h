@@ -179,11 +179,10 @@ struct OpenRequest {
   std::span<const std::byte> secret;  ///< the job's; a connection without it is refused
   /// The host, as start-up named it: equal for workers of one host (a launcher may run several "hosts" on one machine).
   std::string host;
-  OptionText option;      ///< empty: nothing is given
-  bool one_host = false;  ///< no worker of the job is on another one
-  std::vector<int> cpus;  ///< those that the worker's PEs run on; empty: any that this process may use
-  int number_on_host =
-      0;  ///< of this process among the job's: of devices that are as good as others each takes another
+  OptionText option;       ///< empty: nothing is given
+  bool one_host = false;   ///< no worker of the job is on another one
+  std::vector<int> cpus;   ///< those that the worker's PEs run on; empty: any that this process may use
+  int number_on_host = 0;  ///< of this process among the job's: it chooses among devices that are as good as others
 };
 
 class Transport {

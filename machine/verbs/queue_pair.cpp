@@ -15,8 +15,8 @@ namespace {
 // An unanswered packet is sent again after 4.096 us * 2^16 = 0.27 s, seven times: a peer's device that says nothing for
 // some two seconds is gone. A receiver without room is asked again for ever (7), every 0.64 ms.
 constexpr std::uint8_t kTimeout = 16, kRetries = 7, kRetriesForEver = 7, kWaitForRoom = 12;
-// Soft RoCE asks for ever, and now and then waits for an answer that has come: then this is what a message takes. 34
-// ms.
+// Soft RoCE asks for ever, and now and then stands still until it asks again, with no packet lost (why is not known):
+// then this, 34 ms, is what a message takes.
 constexpr std::uint8_t kTimeoutOfSoftware = 13;
 constexpr std::uint32_t kPacketBits = 0xff'ffff;
 // Of what has ended, before what is kept is moved to the front.

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Shows that scripts/run-beside times both builds, tells of failures and of files that differ, and what scripts/charm-examples --pack
 puts into its archive. Usage: beside_test.py ROOT"""
-import importlib.machinery
-import importlib.util
 import json
 import shutil
 import subprocess
@@ -12,11 +10,10 @@ import unittest
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+import script  # noqa: E402
+
 ROOT = Path(sys.argv.pop(1)).resolve()
-LOADER = importlib.machinery.SourceFileLoader("charm_examples", str(ROOT / "scripts" / "charm-examples"))
-examples = importlib.util.module_from_spec(importlib.util.spec_from_loader("charm_examples", LOADER))
-sys.modules["charm_examples"] = examples  # dataclasses look their module up
-LOADER.exec_module(examples)
+examples = script.load(ROOT, "charm-examples")
 
 
 class RunBeside(unittest.TestCase):

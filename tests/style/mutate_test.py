@@ -1,18 +1,15 @@
 #!/usr/bin/env python3
 """Shows that scripts/mutate tells of entries that do not apply, and chooses those that are asked for. Usage: mutate_test.py ROOT"""
-import importlib.machinery
-import importlib.util
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+import script  # noqa: E402
+
 ROOT = Path(sys.argv.pop(1)).resolve()
-LOADER = importlib.machinery.SourceFileLoader("mutate", str(ROOT / "scripts" / "mutate"))
-mutate = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutate", LOADER))
-sys.modules["mutate"] = mutate  # dataclasses look their module up
-LOADER.exec_module(mutate)
+mutate = script.load(ROOT, "mutate")
 
 ENTRY = """
 [[mutation]]

@@ -30,11 +30,16 @@ bool reach_memory(Operation& operation) {
     if ((lane.rail->can().memory_kinds & bit_of(operation.kind)) == 0 || !lane.rail->is_whole()) continue;
     ports.push_back(lane.rail->port);
   }
-  const std::string gpu = operation.worker.folder_of(operation.place());
+  bool any = false;
+  const auto known_there = [&](DevicePort* port) {
+    const bool known = state.local.at(*port, memory.data(), memory.size(), operation.kind).ok();
+    any |= known;
+    return known;
+  };
   offer_to_nearest(
-      ports, gpu, [](DevicePort* port) -> DevicePort& { return *port; },
-      [&](DevicePort* port) { return state.local.at(*port, memory.data(), memory.size(), operation.kind).ok(); });
-  return !state.local.empty();
+      ports, [&] { return operation.worker.folder_of(operation.place()); },
+      [](DevicePort* port) -> DevicePort& { return *port; }, known_there);
+  return any;
 }
 
 Accepted send_part(Rail& rail, const MessageHeader& header, std::span<const std::byte> payload, Operation& operation) {
