@@ -81,6 +81,8 @@ class CkArray {
   // Of an element that is here; else null.
   ArrayElement* lookup(const CkArrayIndex& index) const;
   ArrayElement* lookup(CmiUInt8 id) const;
+  // The record of an element that is here, or of one that is bound to it; else null.
+  CkLocRec* elementNrec(CmiUInt8 id) const;
   CkArrayIndex getNumInitial() const;
   // On this PE only. It hears of what happens from here on; the array owns it.
   void addListener(CkArrayListener* listener);

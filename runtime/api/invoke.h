@@ -395,7 +395,7 @@ template <class T>
 class ReductionArg {
  public:
   explicit ReductionArg(ReductionArgs& args) { args.in() | holder_.t; }
-  T&& move() { return std::move(holder_.t); }
+  T&& move() { return static_cast<T&&>(holder_.t); }
   T& ref() { return holder_.t; }
 
  private:

@@ -184,7 +184,7 @@ class Arg<T, false> {
   explicit Arg(Unmarshal& in) {
     in.pup([this](PUP::er& p) { p | holder_.t; }, 8);
   }
-  T&& move() { return std::move(holder_.t); }
+  T&& move() { return static_cast<T&&>(holder_.t); }  // T: an int& as well, of template entries
   T& ref() { return holder_.t; }
 
  private:

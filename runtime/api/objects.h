@@ -121,6 +121,7 @@ class Group : public IrrGroup {
   const int thisIndex;  // the PE
   Group();
   explicit Group(CkMigrateMessage*) : Group() {}
+  int getRedNo() const { return static_cast<int>(next_reduction_); }
   PERIAPT_CONTRIBUTE_METHODS
   void setReductionClient(const CkCallback& cb);
   void ckSetReductionClient(CkCallback* cb);
@@ -173,9 +174,24 @@ class CkMigratable : public CkObject {
   // Load balancing, see runtime/loadbalance.
   virtual void ResumeFromSync() {}
   virtual void UserSetLBLoad() {}
+
+  // What programs do with an element that they hold by this base: the element's own functions of these names.
+  CkArrayIndex ckGetArrayIndex() const;
+  CmiUInt8 ckGetID() const;
+  void ckMigrate(int toPe);
+  void AtSync(int waitForMigration = 1);
+  LBManager* getLBMgr() const;
+  double getObjTime();
+  void setObjTime(double seconds);
+  void* getObjUserData(int index);
+  void setMigratable(int migratable);
+  void setPupSize(std::size_t) {}
+  // Elements go as soon as a balancer has decided: none ever asks them.
+  int MigrateToPe() { return -1; }
+  void ReadyMigrate(bool) {}
 };
 
-// Where an element is known: what programs reach from inside of it by `myRec->`.
+// Where an element is known: what programs reach from inside of it by `myRec->`, and of others by CkLocation.
 struct LDObjHandle;
 class CkLocRec {
  public:
@@ -183,12 +199,26 @@ class CkLocRec {
   LDObjHandle getLdHandle() const;
   std::uint64_t getID() const { return id_; }
   CkArrayIndex getIndex() const;
+  CkArray* getLocMgr() const { return array_; }
+  LBManager* getLBMgr() const { return element().getLBMgr(); }
+  // As the element's own.
+  void migrateMe(int toPe) { element().ckMigrate(toPe); }
+  void destroy() { element().ckDestroy(); }
+  double getObjTime() { return element().getObjTime(); }
+  void setObjTime(double seconds) { element().setObjTime(seconds); }
+  void* getObjUserData(int index) { return element().getObjUserData(index); }
+  void setMigratable(int migratable) { element().setMigratable(migratable); }
+  void setPupSize(std::size_t) {}
+  int MigrateToPe() { return -1; }
+  void ReadyMigrate(bool) {}
   CkLocRec* operator->() { return this; }
   const CkLocRec* operator->() const { return this; }
+  operator CkLocRec*() { return this; }
 
  private:
   friend class ArrayElement;
   friend class periapt::ArrayManager;
+  CkMigratable& element() const;
   CkArray* array_;
   std::uint64_t id_;
 };
@@ -204,6 +234,8 @@ class ArrayElement : public CkMigratable {
   ck::ObjID ckGetID() const { return {thisArrayID, myRec.id_}; }
   CkArray* ckGetArrayManager() const { return myRec.array_; }
   int ckGetArraySize() const;
+  // The number of the reduction to which it contributes next.
+  int getRedNo() const { return static_cast<int>(next_reduction_); }
 
   PERIAPT_CONTRIBUTE_METHODS
   // Moves this element to another PE. The element is gone when this returns: let it be the last thing done. (While
@@ -248,6 +280,7 @@ class ArrayElement : public CkMigratable {
   friend class periapt::ArrayBroadcasts;  // broadcast_epoch_
   friend class periapt::LocalElements;    // position_
   friend class periapt::BalanceHook;
+  friend class CkArray;  // myRec, of elementNrec()
   CkArrayID thisArrayID;
   bool usesAtSync = false;
   bool usesAutoMeasure = true;
@@ -275,6 +308,18 @@ class ArrayElement : public CkMigratable {
   std::uint32_t migrations_ = 0;
   std::int32_t load_slot_ = -1;  // number of the balancer's record, when it takes part
 };
+
+inline CkArrayIndex CkMigratable::ckGetArrayIndex() const {
+  return static_cast<const ArrayElement*>(this)->ckGetArrayIndex();
+}
+inline CmiUInt8 CkMigratable::ckGetID() const { return static_cast<const ArrayElement*>(this)->ckGetID().getElementID(); }
+inline void CkMigratable::ckMigrate(int toPe) { static_cast<ArrayElement*>(this)->ckMigrate(toPe); }
+inline void CkMigratable::AtSync(int waits) { static_cast<ArrayElement*>(this)->AtSync(waits); }
+inline LBManager* CkMigratable::getLBMgr() const { return static_cast<const ArrayElement*>(this)->getLBMgr(); }
+inline double CkMigratable::getObjTime() { return static_cast<ArrayElement*>(this)->getObjTime(); }
+inline void CkMigratable::setObjTime(double seconds) { static_cast<ArrayElement*>(this)->setObjTime(seconds); }
+inline void* CkMigratable::getObjUserData(int i) { return static_cast<ArrayElement*>(this)->getObjUserData(i); }
+inline void CkMigratable::setMigratable(int is) { static_cast<ArrayElement*>(this)->setMigratable(is); }
 
 // An index to be printed, its numbers with ';' between them: until the next call on this thread.
 const char* idx2str(const CkArrayIndex& index);

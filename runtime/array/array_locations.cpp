@@ -31,6 +31,12 @@ void CkArray::iterate(CkLocIterator& visitor) {
     if (location.here(place.getID())) visitor.addLocation(place);
 }
 
+CkLocRec* CkArray::elementNrec(CmiUInt8 id) const {
+  for (ArrayManager* array : manager_.bound())
+    if (ArrayElement* element = array->find(id)) return &element->myRec;
+  return nullptr;
+}
+
 void CkLocation::destroyAll() {
   for (ArrayManager* array : manager_.manager().bound())
     if (ArrayElement* element = array->find(id_)) element->ckDestroy();

@@ -14,9 +14,12 @@ class CkLocation {
  public:
   CkLocation(CkLocMgr& manager, std::uint64_t id, const CkArrayIndex& index)
       : manager_(manager), id_(id), index_(index) {}
+  CkLocation(CkLocMgr* manager, CkLocRec* record) : CkLocation(*manager, record->getID(), record->getIndex()) {}
   CkLocMgr* getManager() const { return &manager_; }
   const CkArrayIndex& getIndex() const { return index_; }
   CmiUInt8 getID() const { return id_; }
+  // Of an element here; null once it has gone.
+  CkLocRec* getLocalRecord() const { return manager_.elementNrec(id_); }
   // Calls ckDestroy() of each element.
   void destroyAll();
   // Pups the elements where they are, one after the other.

@@ -505,6 +505,16 @@ void CsdSchedulePoll() {
   }
   pe.clear_stop();
 }
+}  // extern "C"
+// No more than waits now: those that run may send others for ever.
+void periapt::converse_run_waiting(Pe& pe) {
+  const scheduler::NestedScheduling nested(pe);
+  pe.clear_stop();
+  for (std::size_t left = pe.queue_length(); left > 0 && !pe.stopping() && pe.step(); --left) {
+  }
+  pe.clear_stop();
+}
+extern "C" {
 void CsdScheduleNodePoll() { CsdSchedulePoll(); }
 int CsdScheduler(int messages) {
   if (messages > 0) return CsdScheduleCount(messages);

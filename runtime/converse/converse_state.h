@@ -150,6 +150,8 @@ void converse_run(Pe& pe, Message message);
 // How all of Converse sends and queues: counted for CmiStartQD, but for PEs of other partitions.
 void converse_send(Pe& pe, int to, Message message);
 void converse_enqueue(Pe& pe, Message message);
+// Runs, inside the call, what waits in the queue now.
+void converse_run_waiting(Pe& pe);
 // One that waits elsewhere counts as if it were queued, until it is delivered.
 void converse_count(Pe& pe, Message& message);
 // What the scheduler would run next, for CmiHandleMessage; a null message: there is nothing.

@@ -28,6 +28,7 @@ int CthIsMainThread(CthThread t) { return t == nullptr; }
 int CthImplemented() { return 1; }
 
 void CthYieldPrio(int strategy, int priority_bits, unsigned* priority) {
+  if (CthSelf() == nullptr) return converse_run_waiting(cth_pe());
   CthAwakenPrio(CthSelf(), strategy, priority_bits, priority);
   CthSuspend();
 }

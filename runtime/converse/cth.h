@@ -50,6 +50,7 @@ void CthSuspend(void);
 // Puts t into the scheduler's queue; the other form with a strategy (CQS_QUEUEING_*) and a priority.
 void CthAwaken(CthThread t);
 void CthAwakenPrio(CthThread t, int strategy, int priority_bits, unsigned* priority);
+// Outside of a thread: what waits in the queue runs inside the call.
 void CthYield(void);
 void CthYieldPrio(int strategy, int priority_bits, unsigned* priority);
 // Runs t now.

@@ -117,6 +117,8 @@ void CthAwakenPrio(CthThread t, int strategy, int priority_bits, unsigned* prior
 }
 void CthYield() {
   Pe& pe = cth_pe();
+  if (pe.threads.current() == nullptr) [[unlikely]]
+    return converse_run_waiting(pe);
   if (pe.converse) [[unlikely]] {
     stop_as_told(pe);
     if (!pe.converse->thread_extras.empty()) {

@@ -104,6 +104,13 @@ ArrayElement::ArrayElement() {
 ArrayElement::~ArrayElement() { thisArray->manager().drop(this); }
 CkArrayIndex ArrayElement::ckGetArrayIndex() const { return myRec.getIndex(); }
 CkArrayIndex CkLocRec::getIndex() const { return array_->manager().index_of(id_); }
+CkMigratable& CkLocRec::element() const {
+  ArrayElement* const here = array_->manager().find(id_);
+  if (here == nullptr)
+    periapt::fatal("a CkLocRec is used whose element is not here any more", describe_running(*periapt::Pe::current()),
+                   "the element has moved or was destroyed since", "ask for the record again: CkLocMgr::elementNrec()");
+  return *here;
+}
 const char* idx2str(const CkArrayIndex& index) {
   static thread_local std::string text;
   text.clear();

@@ -100,7 +100,7 @@ class er {
   /// "sizing", "packing" or "unpacking".
   const char* typeString() const;
   /// All flags, direction included.
-  unsigned int getStateFlags() const { return PUP_er_state & ~unsigned(IS_RAW); }
+  unsigned int getStateFlags() const { return PUP_er_state & ~unsigned(IS_RAW | IS_DERIVED); }
 
   /// The pup routine should free what it packs: the object will not be used again.
   void becomeDeleting() { PUP_er_state |= IS_DELETING; }
@@ -216,6 +216,7 @@ class er {
  protected:
   enum direction : unsigned int {
     IS_RAW = 0x0001,
+    IS_DERIVED = 0x0080,  ///< of a class that a program derives from a memory stream (memory.h)
     IS_SIZING = 0x0100,
     IS_PACKING = 0x0200,
     IS_UNPACKING = 0x0400,

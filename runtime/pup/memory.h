@@ -2,6 +2,9 @@
 //
 // Through a PUP::er& they work like any other. Where their own type is known (argument marshalling), p | x of an
 // as-bytes type is a bounds check and a memcpy, inlined, with no virtual call: the members array() below hide er's.
+//
+// A program may derive from them. An object of such a class has no window: all comes to its bytes(), with its type, and
+// where it is say nBytes, buf and origBuf, which bytes() moves on, its own or the one that it calls.
 #pragma once
 
 #include "runtime/pup/er.h"
@@ -11,62 +14,106 @@ namespace PUP {
 namespace detail {
 /// What a buffer of unknown length is taken to have: more than there can be, so that no check ever fails.
 constexpr std::size_t unchecked = SIZE_MAX / 2;
+
+/// Tells a constructor whether it makes the whole object or a part of one that is derived: a virtual base is made by
+/// the class of the whole object, and one that knows nothing of it makes it with `yes` false.
+struct whole_object {
+  whole_object() = default;
+  explicit whole_object(bool is) : yes(is) {}
+  const bool yes = false;
+};
 }  // namespace detail
 
 /// Counts the bytes that packing will take.
-class sizer final : public er {
+class sizer : public er, private virtual detail::whole_object {
  public:
-  explicit sizer(unsigned int purpose = 0) : er(IS_SIZING, purpose) { end_ = UINTPTR_MAX; }
+  explicit sizer(unsigned int purpose = 0) : detail::whole_object(true), er(IS_SIZING, purpose) {
+    if (yes) {
+      end_ = UINTPTR_MAX;
+    } else {
+      PUP_er_state = (PUP_er_state & ~unsigned(IS_RAW)) | IS_DERIVED;
+    }
+  }
 
-  std::size_t size() const override { return cursor_; }
+  std::size_t size() const override { return hasWindow() ? cursor_ : nBytes; }
 
   template <class T>
-  void array(T*, std::size_t n) {
+  void array(T* a, std::size_t n) {
     static_assert(as_bytes<T>::value, "PUP: this type is not packed as bytes; write p | x");
-    cursor_ += n * sizeof(T);
+    if (hasWindow()) {
+      cursor_ += n * sizeof(T);
+    } else {
+      er::array(a, n);
+    }
   }
-  void bytes(void*, std::size_t n, std::size_t itemSize, dataType) override { cursor_ += n * itemSize; }
+  void bytes(void*, std::size_t n, std::size_t itemSize, dataType) override {
+    (hasWindow() ? cursor_ : nBytes) += n * itemSize;
+  }
+
+ protected:
+  std::size_t nBytes = 0;  ///< where the class is derived
 };
 
 /// What toMem and fromMem share: a buffer, a position and, unless it was not told, an end.
 class mem : public er {
  public:
   /// Bytes used so far.
-  std::size_t size() const final { return cursor_ - start_; }
-  std::size_t remaining() const final { return checked() ? end_ - cursor_ : unbounded; }
-  std::size_t limit() const final { return checked() ? end_ - start_ : unbounded; }
+  std::size_t size() const override { return position() - start(); }
+  std::size_t remaining() const override { return checked() ? end_ - cursor_ : unbounded; }
+  std::size_t limit() const override { return checked() ? end_ - start() : unbounded; }
 
-  char* get_current_pointer() const { return reinterpret_cast<char*>(cursor_); }
-  char* get_orig_pointer() const { return reinterpret_cast<char*>(start_); }
-  void reset() { cursor_ = start_; }
+  char* get_current_pointer() const { return reinterpret_cast<char*>(position()); }
+  char* get_orig_pointer() const { return reinterpret_cast<char*>(origBuf); }
+  void reset() { go_to(start()); }
   /// Skips bytes; past the end is an error.
   void advance(std::size_t n) {
-    if (n > room()) detail::raise_overrun(*this, n, 1);
-    cursor_ += n;
+    if (!derived() && n > room()) detail::raise_overrun(*this, n, 1);
+    go_to(position() + n);
   }
 
  protected:
-  mem(direction d, const void* buffer, std::size_t length, unsigned int purpose) : er(d, purpose) {
-    start_ = cursor_ = reinterpret_cast<std::uintptr_t>(buffer);
-    end_ = start_ + (length < detail::unchecked ? length : detail::unchecked);
+  mem(direction d, bool whole, const void* buffer, std::size_t length, unsigned int purpose)
+      : er(d, purpose), origBuf(static_cast<myByte*>(const_cast<void*>(buffer))), buf(origBuf) {
+    if (whole) {
+      cursor_ = start();
+      end_ = cursor_ + (length < detail::unchecked ? length : detail::unchecked);
+    } else {
+      PUP_er_state = (PUP_er_state & ~unsigned(IS_RAW)) | IS_DERIVED;
+    }
   }
+  /// For a class of the program's own.
+  mem(unsigned int type, myByte* Nbuf, unsigned int purpose = 0)
+      : er(type | purpose | IS_DERIVED), origBuf(Nbuf), buf(Nbuf) {}
 
-  void impl_startSeek(seekBlock& s) final;
-  std::size_t impl_tell(seekBlock& s) final;
-  void impl_seek(seekBlock& s, std::size_t off) final;
+  void impl_startSeek(seekBlock& s) override;
+  std::size_t impl_tell(seekBlock& s) override;
+  void impl_seek(seekBlock& s, std::size_t off) override;
 
-  bool checked() const { return end_ - start_ != detail::unchecked; }
+  bool derived() const { return PUP_er_state & IS_DERIVED; }
+  bool checked() const { return !derived() && end_ - start() != detail::unchecked; }
 
-  std::uintptr_t start_;
+  myByte* const origBuf;
+  myByte* buf;  ///< where the class is derived
+
+  std::uintptr_t start() const { return reinterpret_cast<std::uintptr_t>(origBuf); }
+  std::uintptr_t position() const { return derived() ? reinterpret_cast<std::uintptr_t>(buf) : cursor_; }
+  void go_to(std::uintptr_t position) {
+    if (derived()) {
+      buf = reinterpret_cast<myByte*>(position);
+    } else {
+      cursor_ = position;
+    }
+  }
 };
 
 /// Packs into memory that is large enough (see sizer). With a length it checks that; without, it cannot.
-class toMem final : public mem {
+class toMem : public mem, private virtual detail::whole_object {
  public:
-  explicit toMem(void* buffer) : mem(IS_PACKING, buffer, unbounded, 0) {}
-  toMem(void* buffer, purpose why) : mem(IS_PACKING, buffer, unbounded, why) {}
+  explicit toMem(void* buffer) : detail::whole_object(true), mem(IS_PACKING, yes, buffer, unbounded, 0) {}
+  toMem(void* buffer, purpose why) : detail::whole_object(true), mem(IS_PACKING, yes, buffer, unbounded, why) {}
   template <class Length, class = typename std::enable_if<std::is_integral<Length>::value>::type>
-  toMem(void* buffer, Length length, unsigned int purpose = 0) : mem(IS_PACKING, buffer, std::size_t(length), purpose) {
+  toMem(void* buffer, Length length, unsigned int purpose = 0)
+      : detail::whole_object(true), mem(IS_PACKING, yes, buffer, std::size_t(length), purpose) {
     static_assert(!std::is_same<Length, unsigned int>::value,
                   "PUP: is this a length or a purpose? Give a length as std::size_t, a purpose as PUP::er::purpose.");
   }
@@ -74,7 +121,10 @@ class toMem final : public mem {
   template <class T>
   void array(const T* a, std::size_t n) {
     static_assert(as_bytes<T>::value, "PUP: this type is not packed as bytes; write p | x");
-    if (n > room() / sizeof(T)) detail::raise_overrun(*this, n, sizeof(T));
+    if (n > room() / sizeof(T)) {
+      if (derived()) return er::array(a, n);
+      detail::raise_overrun(*this, n, sizeof(T));
+    }
     if (n) std::memcpy(reinterpret_cast<void*>(cursor_), a, n * sizeof(T));
     cursor_ += n * sizeof(T);
   }
@@ -83,13 +133,15 @@ class toMem final : public mem {
 
 /// Unpacks from memory. Given the length it never reads past it; without (as older programs write it) it trusts the
 /// bytes.
-class fromMem final : public mem {
+class fromMem : public mem, private virtual detail::whole_object {
  public:
-  explicit fromMem(const void* buffer) : mem(IS_UNPACKING, buffer, unbounded, 0) {}
-  fromMem(const void* buffer, purpose why) : mem(IS_UNPACKING, buffer, unbounded, why) {}
+  explicit fromMem(const void* buffer)
+      : detail::whole_object(true), mem(IS_UNPACKING, yes, buffer, unbounded, 0) {}
+  fromMem(const void* buffer, purpose why)
+      : detail::whole_object(true), mem(IS_UNPACKING, yes, buffer, unbounded, why) {}
   template <class Length, class = typename std::enable_if<std::is_integral<Length>::value>::type>
   fromMem(const void* buffer, Length length, unsigned int purpose = 0)
-      : mem(IS_UNPACKING, buffer, std::size_t(length), purpose) {
+      : detail::whole_object(true), mem(IS_UNPACKING, yes, buffer, std::size_t(length), purpose) {
     static_assert(!std::is_same<Length, unsigned int>::value,
                   "PUP: is this a length or a purpose? Give a length as std::size_t, a purpose as PUP::er::purpose.");
   }
@@ -97,7 +149,10 @@ class fromMem final : public mem {
   template <class T>
   void array(T* a, std::size_t n) {
     static_assert(as_bytes<T>::value, "PUP: this type is not packed as bytes; write p | x");
-    if (n > room() / sizeof(T)) overrun(a, n);
+    if (n > room() / sizeof(T)) {
+      if (derived()) return er::array(a, n);
+      overrun(a, n);
+    }
     if (n) std::memcpy(static_cast<void*>(a), reinterpret_cast<const void*>(cursor_), n * sizeof(T));
     if constexpr (std::is_same<T, bool>::value) detail::normalize(a, n);
     cursor_ += n * sizeof(T);

@@ -65,25 +65,25 @@ void pup_function(er& p, void* pointer_to_function_pointer) {
 }  // namespace detail
 
 void toMem::bytes(void* p, std::size_t n, std::size_t itemSize, dataType) {
-  detail::check_room(*this, room(), n, itemSize);
-  if (n) std::memcpy(reinterpret_cast<void*>(cursor_), p, n * itemSize);
-  cursor_ += n * itemSize;
+  if (!derived()) detail::check_room(*this, room(), n, itemSize);
+  if (n) std::memcpy(get_current_pointer(), p, n * itemSize);
+  go_to(position() + n * itemSize);
 }
 
 void fromMem::bytes(void* p, std::size_t n, std::size_t itemSize, dataType) {
-  detail::check_room(*this, room(), n, itemSize);
-  if (n) std::memcpy(p, reinterpret_cast<const void*>(cursor_), n * itemSize);
-  cursor_ += n * itemSize;
+  if (!derived()) detail::check_room(*this, room(), n, itemSize);
+  if (n) std::memcpy(p, get_current_pointer(), n * itemSize);
+  go_to(position() + n * itemSize);
 }
 
-void mem::impl_startSeek(seekBlock& s) { s.data.off = cursor_; }
-std::size_t mem::impl_tell(seekBlock& s) { return cursor_ - s.data.off; }
+void mem::impl_startSeek(seekBlock& s) { s.data.off = position(); }
+std::size_t mem::impl_tell(seekBlock& s) { return position() - s.data.off; }
 void mem::impl_seek(seekBlock& s, std::size_t off) {
-  if (off > end_ - s.data.off) {
+  if (!derived() && off > end_ - s.data.off) {
     cursor_ = s.data.off;
     detail::raise_overrun(*this, off, 1);
   }
-  cursor_ = s.data.off + off;
+  go_to(s.data.off + off);
 }
 
 seekBlock::seekBlock(er& p, int nSections) : nSec(nSections), p(p) {

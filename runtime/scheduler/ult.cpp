@@ -422,7 +422,7 @@ void ThreadSystem::cannot_resume(Thread* t) {
 }
 
 void ThreadSystem::not_in_a_thread() {
-  fatal("something waits (CthSuspend, CthYield, a future, a [sync] call) outside of a thread", {}, {},
+  fatal("something waits (CthSuspend, a future, a [sync] call) outside of a thread", {}, {},
         "Make the entry method that does so [threaded]");
 }
 
