@@ -75,10 +75,8 @@ void* CmiRdmaAlloc(int bytes);
 void CmiRdmaFree(void* block);
 char* CmiCopyMsg(char* message, int bytes);
 
-// As Charm++ has them, for programs that lay out messages themselves: up to the next multiple.
-#define CMIALIGN(x, n) ((((size_t)(x)) + ((size_t)(n)-1)) & ~((size_t)(n)-1))
+// For programs that lay out messages themselves: up to the next multiple.
 #define ALIGN8(x) CMIALIGN(x, 8)
-#define ALIGN_BYTES 16U
 
 // --- other memory ----------------------------------------------------------------------------------------------------
 void* CmiTmpAlloc(int bytes);

@@ -71,6 +71,20 @@ void check_pages() {
   std::remove(table->fName);
 }
 
+// Mistakes, each of which ends the run with a sentence.
+void take_out_twice(bool more) {
+  pup_pagetable* const table = getNewPagetable("manual_mistake");
+  std::remove(table->fName);  // what is in it goes with the run
+  int number = 1, numbers[2];
+  {
+    PUP_toPagedDisk to(&number, table);
+    to | number;
+  }
+  PUP_fromPagedDisk from(&number, table);
+  if (more) from(numbers, 2);
+  PUP_fromPagedDisk again(&number, table);
+}
+
 void check_messages_in_a_block() {
   void* messages[2] = {CmiAlloc(CmiMsgHeaderSizeBytes + 3), CmiAlloc(CmiMsgHeaderSizeBytes + 100)};
   char plain[5] = {1, 2, 3, 4, 5};
@@ -108,12 +122,15 @@ void check_messages_in_a_block() {
 
 class Main : public CBase_Main {
   int pings_ = 0;
+  std::string mistake_;
   CProxy_Elements elements_;
 
  public:
   explicit Main(CkArgMsg* arguments) {
+    if (arguments->argc > 1) mistake_ = arguments->argv[1];
     delete arguments;
     mainProxy = thisProxy;
+    if (mistake_ == "twice" || mistake_ == "more") take_out_twice(mistake_ == "more");
     require(ALIGN8(13) == 16 && ALIGN8(16) == 16, "ALIGN8");
     check_networks();
     check_pages();
@@ -142,6 +159,7 @@ class Main : public CBase_Main {
   }
   void told(int largest) {
     require(largest == 7 + elements - 1, "a template entry by reference");
+    if (mistake_ == "gone") return elements_[0].useRecordOfTheGone();
     elements_.synchronize();
   }
   void synced() {
@@ -218,6 +236,13 @@ class Elements : public CBase_Elements {
     thisProxy[thisIndex].goAway();
     CkMigratable* const held = this;
     held->ckMigrate(pe);
+  }
+  void useRecordOfTheGone() {
+    CkLocRec* const mine = myRec;
+    mine->setObjTime(1);
+    CkLocRec copy = *mine;
+    ckDestroy();
+    copy.setObjTime(1);
   }
   void goAway() { contribute(CkCallback(CkReductionTarget(Main, synced), mainProxy)); }
 };

@@ -1,12 +1,15 @@
 // Streams that a program derives from sizer, toMem, fromMem and mem: all that is pupped comes to their bytes(), with its
-// type, in whatever way the stream is named, and nBytes and buf are theirs to move.
+// type, in whatever way the stream is named, nBytes and buf are theirs to move, and they take as many bytes as the others.
 #include <gtest/gtest.h>
 
+#include <complex>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "pup.h"
 #include "pup_stl.h"
+#include "pup_test_util.h"
 
 namespace {
 
@@ -17,12 +20,16 @@ struct Record {
   std::vector<double> values{1, 2, 3};
   std::string name = "record";
   int halves[2] = {3, 4};
+  std::pair<double, char> padded{5, 'p'};
+  std::complex<double> complex{6, 7};
   void pup(PUP::er& p) {
     p | weight;
     p | number;
     p | known;
     p | values;
     p | name;
+    p | padded;
+    p | complex;
     PUP::seekBlock sections(p, 2);  // unpacked in the other order than they are packed
     sections.seek(p.isUnpacking() ? 1 : 0);
     p | halves[p.isUnpacking() ? 1 : 0];
@@ -74,7 +81,7 @@ TEST(DerivedStreams, SeeEverythingWithItsType) {
   Record record;
   CountingSizer counting;
   counting | record;
-  EXPECT_EQ(counting.doubles, 4u) << "the weight and three values";
+  EXPECT_EQ(counting.doubles, 7u) << "the weight, three values, one of a pair and two of a complex number";
   EXPECT_EQ(counting.size(), PUP::size(record));
   OwnSizer own;
   own | record;
@@ -154,6 +161,7 @@ TEST(DerivedStreams, GoBackAndAhead) {
 
 // Those that are not derived keep their ends.
 TEST(DerivedStreams, LeaveTheOthersChecked) {
+  const pup_test::ThrowErrors errors;
   char room[4];
   double value = 1;
   PUP::toMem to(room, sizeof room);
