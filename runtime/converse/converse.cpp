@@ -121,6 +121,22 @@ void run_capturing(Pe& pe, Done done) {
   s.capturing = false;
 }
 
+// An entry that only looks after messages has not ended: there is no quiescence before it has. (One that runs the
+// scheduler until it is told may wait for quiescence.)
+class Looking {
+ public:
+  explicit Looking(Pe& pe) : pe_(pe.running && !pe.threads.current() ? &pe : nullptr) {
+    if (pe_) pe_->begin_pending();
+  }
+  ~Looking() {
+    if (pe_) pe_->end_pending();
+  }
+  Looking(const Looking&) = delete;
+
+ private:
+  Pe* const pe_;
+};
+
 // Messages that were captured and not asked for go back to the queue.
 void release_captured(Pe& pe) {
   if (!pe.converse) return;
@@ -498,6 +514,7 @@ int CsdScheduleCount(int messages) {
 }
 void CsdSchedulePoll() {
   Pe& pe = here();
+  const Looking looking(pe);
   const scheduler::NestedScheduling nested(pe);
   release_captured(pe);
   pe.clear_stop();
@@ -508,6 +525,7 @@ void CsdSchedulePoll() {
 }  // extern "C"
 // No more than waits now: those that run may send others for ever.
 void periapt::converse_run_waiting(Pe& pe) {
+  const Looking looking(pe);
   const scheduler::NestedScheduling nested(pe);
   pe.clear_stop();
   for (std::size_t left = pe.queue_length(); left > 0 && !pe.stopping() && pe.step(); --left) {

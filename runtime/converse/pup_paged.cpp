@@ -46,7 +46,7 @@ void PUP_toPagedDisk::bytes(void* p, std::size_t n, std::size_t itemSize, PUP::d
     done_ += part;
   }
 }
-PUP_toPagedDisk::~PUP_toPagedDisk() { _pagetable->table[handle] = std::move(blocks_); }
+PUP_toPagedDisk::~PUP_toPagedDisk() { _pagetable->table[handle] = {std::move(blocks_), done_}; }
 
 PUP_fromPagedDisk::PUP_fromPagedDisk(void* objhandle, pup_pagetable* pgtable)
     : PUP_pagedDisk(IS_UNPACKING, objhandle, pgtable) {
@@ -54,15 +54,16 @@ PUP_fromPagedDisk::PUP_fromPagedDisk(void* objhandle, pup_pagetable* pgtable)
   if (found == pgtable->table.end())
     periapt::fatal("PUP_fromPagedDisk: no object of this address is in " + std::string(pgtable->fName), {},
                    "it was never put there, or was taken out already", "put it there by PUP_toPagedDisk first");
-  blocks_ = std::move(found->second);
+  blocks_ = std::move(found->second.blocks);
+  all_ = found->second.bytes;
   pgtable->table.erase(found);
 }
 void PUP_fromPagedDisk::bytes(void* p, std::size_t n, std::size_t itemSize, PUP::dataType) {
+  if (n * itemSize > remaining())
+    periapt::fatal("PUP_fromPagedDisk: more is taken out of " + std::string(_pagetable->fName) + " than was put in", {},
+                   "pup() does not read what it has written", "let pup() do the same in both directions");
   char* to = static_cast<char*>(p);
   for (std::size_t left = n * itemSize; left > 0;) {
-    if (done_ == blocks_.size() * PUP_BLOCK)
-      periapt::fatal("PUP_fromPagedDisk: more is taken out of " + std::string(_pagetable->fName) + " than was put in",
-                     {}, "pup() does not read what it has written", "let pup() do the same in both directions");
     const std::size_t part = std::min(left, seek());
     if (std::fread(to, 1, part, _pagetable->fp) != part) failed(*_pagetable, "cannot be read");
     to += part;

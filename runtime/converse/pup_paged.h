@@ -14,10 +14,14 @@
 
 #define PUP_BLOCK 512
 
+struct pup_pageentry {
+  std::vector<long> blocks;
+  std::size_t bytes;
+};
 struct pup_pagetable {
-  std::map<void*, std::vector<long>> table;  // the blocks of each object
-  std::vector<long> freelist;                // taken out: the next to be used
-  long maxblk = 0;                           // blocks in the file
+  std::map<void*, pup_pageentry> table;  // by the objects' addresses
+  std::vector<long> freelist;            // taken out: the next to be used
+  long maxblk = 0;                       // blocks in the file
   FILE* fp = nullptr;
   char* fName = nullptr;
 };
@@ -51,4 +55,8 @@ class PUP_fromPagedDisk : public PUP_pagedDisk {
   PUP_fromPagedDisk(void* objhandle, pup_pagetable* pgtable);
   ~PUP_fromPagedDisk() override;
   void bytes(void* p, std::size_t n, std::size_t itemSize, PUP::dataType t) override;
+  std::size_t remaining() const override { return all_ - done_; }
+
+ private:
+  std::size_t all_ = 0;
 };

@@ -155,7 +155,7 @@ class Main : public CBase_Main {
   void seen(int sum) {
     require(sum == elements * (elements - 1) / 2, "places that iterate() has shown");
     int value = 7;
-    elements_.tell(value, CkCallback(CkReductionTarget(Main, told), thisProxy));
+    elements_.tell<int&>(value, CkCallback(CkReductionTarget(Main, told), thisProxy));
   }
   void told(int largest) {
     require(largest == 7 + elements - 1, "a template entry by reference");
