@@ -312,7 +312,9 @@ class ArrayElement : public CkMigratable {
 inline CkArrayIndex CkMigratable::ckGetArrayIndex() const {
   return static_cast<const ArrayElement*>(this)->ckGetArrayIndex();
 }
-inline CmiUInt8 CkMigratable::ckGetID() const { return static_cast<const ArrayElement*>(this)->ckGetID().getElementID(); }
+inline CmiUInt8 CkMigratable::ckGetID() const {
+  return static_cast<const ArrayElement*>(this)->ckGetID().getElementID();
+}
 inline void CkMigratable::ckMigrate(int toPe) { static_cast<ArrayElement*>(this)->ckMigrate(toPe); }
 inline void CkMigratable::AtSync(int waits) { static_cast<ArrayElement*>(this)->AtSync(waits); }
 inline LBManager* CkMigratable::getLBMgr() const { return static_cast<const ArrayElement*>(this)->getLBMgr(); }

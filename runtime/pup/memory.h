@@ -135,8 +135,7 @@ class toMem : public mem, private virtual detail::whole_object {
 /// bytes.
 class fromMem : public mem, private virtual detail::whole_object {
  public:
-  explicit fromMem(const void* buffer)
-      : detail::whole_object(true), mem(IS_UNPACKING, yes, buffer, unbounded, 0) {}
+  explicit fromMem(const void* buffer) : detail::whole_object(true), mem(IS_UNPACKING, yes, buffer, unbounded, 0) {}
   fromMem(const void* buffer, purpose why)
       : detail::whole_object(true), mem(IS_UNPACKING, yes, buffer, unbounded, why) {}
   template <class Length, class = typename std::enable_if<std::is_integral<Length>::value>::type>

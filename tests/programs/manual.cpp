@@ -138,6 +138,7 @@ class Main : public CBase_Main {
     thisProxy.ping();
     CthYield();
     require(pings_ == 1, "a call that waits does not run in CthYield()");
+    CProxy_YieldingGroup(CProxy_YieldingGroup::ckNew()).call();  // comes with the group where the program starts
     elements_ = CProxy_Elements::ckNew(elements);
     CkArrayOptions options(elements);
     options.bindTo(elements_);
@@ -149,7 +150,7 @@ class Main : public CBase_Main {
     CProxy_Yielding::ckNew();
     CProxy_YieldingGroup::ckNew();
     CkWaitQD();
-    require(pings_ == 2 + CkNumPes(), "constructors that yield do not go on");
+    require(pings_ == 2 + 3 * CkNumPes(), "constructors that yield do not go on");
     elements_.look(CkCallback(CkReductionTarget(Main, seen), thisProxy));
   }
   void seen(int sum) {
@@ -181,6 +182,7 @@ class YieldingGroup : public CBase_YieldingGroup {
     CthYieldPrio(CQS_QUEUEING_FIFO, 0, nullptr);
     mainProxy.ping();
   }
+  void call() { mainProxy.ping(); }
 };
 
 class Elements : public CBase_Elements {

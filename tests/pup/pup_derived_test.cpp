@@ -1,5 +1,6 @@
-// Streams that a program derives from sizer, toMem, fromMem and mem: all that is pupped comes to their bytes(), with its
-// type, in whatever way the stream is named, nBytes and buf are theirs to move, and they take as many bytes as the others.
+// Streams that a program derives from sizer, toMem, fromMem and mem: all that is pupped comes to their bytes(), with
+// its type, in whatever way the stream is named, nBytes and buf are theirs to move, and they take as many bytes as the
+// others.
 #include <gtest/gtest.h>
 
 #include <complex>
