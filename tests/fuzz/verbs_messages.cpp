@@ -95,6 +95,12 @@ class Scene {
     }
     peer_id_ = theirs.self;
   }
+  ~Scene() {
+    for (auto* handles : {&handles_, &into_handles_})
+      for (std::size_t i = 0; i < handles->size(); ++i) own_[i]->deregister_memory((*handles)[i]);
+  }
+  Scene(const Scene&) = delete;
+  Scene& operator=(const Scene&) = delete;
 
   void run() {
     for (int acts = 0; input_.more() && acts < 600; ++acts) {
@@ -126,6 +132,12 @@ class Scene {
     for (auto& peer : peer_) peer->look();
   }
 
+  // Calls over TCP and an adapter's own news are looked for now and then.
+  void see_the_news() {
+    for (int looks = 0; looks < 65; ++looks)
+      for (auto& transport : own_) transport->progress();
+  }
+
   void act(std::size_t rail) {
     VerbsPeer& peer = *peer_[rail];
     switch (input_.below(16)) {
@@ -152,10 +164,14 @@ class Scene {
       case 6:
         return operate(rail);
       case 7:
-        return happen(rail, peer);
+        happen(rail, peer);
+        return see_the_news();
       case 8:
         if (own_[rail]->arm()) own_[rail]->disarm();
         return;
+      case 9:
+      case 10:
+        return see_the_news();
       default:
         return peer.step();
     }
