@@ -1,6 +1,6 @@
-// A peer of the verbs transport that says what it is told to: two workers' rails with the fake libibverbs, of which this
-// side is written out here, step by step. It can do the next right thing, so that few bytes of an input lead far into
-// the protocol, and anything else.
+// A peer of the verbs transport that says what it is told to: two workers' rails with the fake libibverbs, of which
+// this side is written out here, step by step. It can do the next right thing, so that few bytes of an input lead far
+// into the protocol, and anything else.
 #pragma once
 
 #include <array>
@@ -37,8 +37,8 @@ class VerbsPeer final : private tcp::Meeting::Guest {
   static constexpr ucx::PeerId kOther = 1000;
 
   std::vector<std::byte> address() const {
-    std::vector<std::byte> bytes = ucx::packed(
-        verbs::Address{.link_layer = std::uint8_t{IBV_LINK_LAYER_ETHERNET}, .zero = {}, .subnet = 0});
+    std::vector<std::byte> bytes =
+        ucx::packed(verbs::Address{.link_layer = std::uint8_t{IBV_LINK_LAYER_ETHERNET}, .zero = {}, .subnet = 0});
     const std::vector<std::byte> met = meeting.address();
     bytes.insert(bytes.end(), met.begin(), met.end());
     return bytes;
@@ -69,7 +69,8 @@ class VerbsPeer final : private tcp::Meeting::Guest {
   }
   void post(QueuePair* pair, Bytes message, bool as_datagram = false) {
     std::uint32_t slot = 0;
-    if (pair == nullptr || message.size() > verbs::kSlotBytes || !pair->has_room(0) || !adapter.take_slot(&slot)) return;
+    if (pair == nullptr || message.size() > verbs::kSlotBytes || !pair->has_room(0) || !adapter.take_slot(&slot))
+      return;
     if (!message.empty()) std::memcpy(adapter.slot(slot), message.data(), message.size());
     ibv_sge part{reinterpret_cast<std::uint64_t>(adapter.slot(slot)), static_cast<std::uint32_t>(message.size()),
                  adapter.key()};
@@ -121,7 +122,8 @@ class VerbsPeer final : private tcp::Meeting::Guest {
       there.reset();
       return tell(call_of(Call::Kind::ready, queue));
     }
-    if (question != 0) post(messages.get(), ucx::packed(Prefix{Prefix::Kind::flushed, 0, 0, std::exchange(question, 0)}));
+    if (question != 0)
+      post(messages.get(), ucx::packed(Prefix{Prefix::Kind::flushed, 0, 0, std::exchange(question, 0)}));
   }
 
   verbs::Adapter adapter;
@@ -239,8 +241,9 @@ class VerbsPeer final : private tcp::Meeting::Guest {
       return;
     }
     const auto slot = static_cast<std::uint32_t>(completion.wr_id);
-    const std::size_t head =
-        datagrams != nullptr && completion.qp_num == datagrams->number() ? verbs::kGrhBytes + sizeof(verbs::Datagram) : 0;
+    const std::size_t head = datagrams != nullptr && completion.qp_num == datagrams->number()
+                                 ? verbs::kGrhBytes + sizeof(verbs::Datagram)
+                                 : 0;
     if (completion.status == IBV_WC_SUCCESS && completion.byte_len > head) {
       ++received;
       take_message({adapter.slot(slot) + head, completion.byte_len - head});
