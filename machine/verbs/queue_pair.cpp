@@ -13,11 +13,10 @@ namespace periapt::verbs {
 namespace {
 
 // An unanswered packet is sent again after 4.096 us * 2^16 = 0.27 s, seven times: a peer's device that says nothing for
-// some two seconds is gone. A receiver without room is asked again for ever (7), every 0.64 ms.
+// some two seconds is gone. A receiver without room is asked again for ever (7), every 0.64 ms. (Soft RoCE does not
+// stop that clock when an answer comes, and goes on to ask for ever: a shorter time has it send what is on its way
+// again.)
 constexpr std::uint8_t kTimeout = 16, kRetries = 7, kRetriesForEver = 7, kWaitForRoom = 12;
-// Soft RoCE asks for ever, and now and then stands still until it asks again, with no packet lost (why is not known):
-// then this, 34 ms, is what a message takes.
-constexpr std::uint8_t kTimeoutOfSoftware = 13;
 constexpr std::uint32_t kPacketBits = 0xff'ffff;
 // Of what has ended, before what is kept is moved to the front.
 constexpr std::size_t kKeptMost = 8 << 10;
@@ -102,7 +101,7 @@ Status QueuePair::connect(const Call& there) {
     ibv_qp_attr from{};
     from.qp_state = IBV_QPS_RTS;
     from.sq_psn = first_packet_;
-    from.timeout = adapter_.port.software ? kTimeoutOfSoftware : kTimeout;
+    from.timeout = kTimeout;
     from.retry_cnt = kRetries;
     from.rnr_retry = kRetriesForEver;
     from.max_rd_atomic =

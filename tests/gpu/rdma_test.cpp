@@ -157,6 +157,40 @@ class RdmaTest : public GpuTest {
   Endpoint* to[2] = {};
 };
 
+/// Two GPUs, each beside a bridge of its own, and as many adapters as there are numbers: of their bridges.
+class Bridges {
+ public:
+  Bridges(DeviceMemorySettings& pieces, const std::vector<int>& adapters)
+      : root_(std::filesystem::temp_directory_path() / ("periapt-near-" + std::to_string(::getpid()))) {
+    for (const int bridge : {1, 2}) {
+      const std::string gpu = "0000:1" + std::to_string(bridge - 1) + ":00.0";
+      place(bridge, gpu, "gpus/" + gpu);
+    }
+    faults().devices = static_cast<int>(adapters.size());
+    for (std::size_t i = 0; i < adapters.size(); ++i) {
+      const std::string name = "fake" + std::to_string(i);
+      place(adapters[i], "0000:2" + std::to_string(i) + ":00.0", name + "/device");
+      faults().folder[i] = root_ / name;
+    }
+    pieces.pci_folder = root_ / "gpus";
+  }
+  ~Bridges() {
+    for (std::string& folder : faults().folder) folder.clear();
+    std::filesystem::remove_all(root_);
+  }
+  Bridges(const Bridges&) = delete;
+  Bridges& operator=(const Bridges&) = delete;
+
+ private:
+  void place(int bridge, const std::string& name, const std::filesystem::path& link) {
+    const auto device = root_ / "pci0000:00" / ("0000:00:0" + std::to_string(bridge) + ".0") / name;
+    std::filesystem::create_directories(device);
+    std::filesystem::create_directories((root_ / link).parent_path());
+    std::filesystem::create_directory_symlink(device, root_ / link);
+  }
+  const std::filesystem::path root_;
+};
+
 /// Which of the two sides' memory adapters reach, by which way, over how many adapters.
 struct Mixture {
   bool first, second;
@@ -375,23 +409,8 @@ TEST_P(RdmaTest, AnAdapterThatRefusesLeavesItToTheOthers) {
 
 // Two GPUs and three adapters: the first GPU shares a bridge with two of them, the second with the other one.
 TEST_P(RdmaTest, MemoryOfAGpuGoesOverTheAdaptersThatAreNearestToIt) {
-  const std::filesystem::path root =
-      std::filesystem::temp_directory_path() / ("periapt-near-" + std::to_string(::getpid()));
-  const auto place = [&](const std::string& bridge, const std::string& name, const std::filesystem::path& link) {
-    const std::filesystem::path device = root / "pci0000:00" / bridge / name;
-    std::filesystem::create_directories(device);
-    std::filesystem::create_directories((root / link).parent_path());
-    std::filesystem::create_directory_symlink(device, root / link);
-  };
-  place("0000:00:01.0", "0000:10:00.0", "gpus/0000:10:00.0");
-  place("0000:00:02.0", "0000:11:00.0", "gpus/0000:11:00.0");
-  place("0000:00:02.0", "0000:20:00.0", "fake0/device");
-  place("0000:00:01.0", "0000:21:00.0", "fake1/device");
-  place("0000:00:01.0", "0000:22:00.0", "fake2/device");
-  for (std::size_t i : {0u, 1u, 2u}) faults().folder[i] = root / ("fake" + std::to_string(i));
-  faults().devices = 3;
+  const Bridges bridges(pieces, {2, 1, 1});
   options["+verbs-rails"] = "3";
-  pieces.pci_folder = root / "gpus";
   constexpr std::uint64_t kSize = 3 << 20, kSmall = 100'000;  // over all that are near, over one
   for (const char* way : {"get", "put"}) {
     options["+rendezvous"] = way;
@@ -422,8 +441,26 @@ TEST_P(RdmaTest, MemoryOfAGpuGoesOverTheAdaptersThatAreNearestToIt) {
     faults().devices = 3;
     for (std::byte* memory : {on_first[0], on_first[1], on_second[0], on_second[1]}) free(memory);
   }
-  for (std::string& folder : faults().folder) folder.clear();
-  std::filesystem::remove_all(root);
+}
+
+// The sender's memory is known to the adapter next to it, and the receiver's to the one next to that, which does not
+// take the sender's: it goes through pinned memory, whatever else knows it.
+TEST_P(RdmaTest, WhatAnotherAdapterTakesIsNotReachedByTheOneThatLeadsToThePeer) {
+  const Bridges bridges(pieces, {1, 2});
+  options["+rendezvous"] = "put";
+  faults().fails["ibv_reg_dmabuf_mr"] = {2, EOPNOTSUPP};
+  start();
+  constexpr std::uint64_t kSize = 1 << 20;
+  std::byte *source = make(Kind::device, kSize), *target = make(Kind::device, kSize, 1);
+  write(source, pattern(kSize, 3));
+  settings.copies = 0;
+  faults().one_sided = {};
+  transfer(kind_of(Kind::device), source, kind_of(Kind::device), target, kSize);
+  EXPECT_EQ(faults().fails["ibv_reg_dmabuf_mr"].struck, 1) << "the sender's, by the second adapter";
+  EXPECT_EQ(settings.copies, 16) << "one for each piece of the sender's";
+  EXPECT_EQ(faults().one_sided[0], 0u);
+  EXPECT_EQ(faults().one_sided[1], kSize);
+  EXPECT_TRUE(read(target, kSize) == pattern(kSize, 3));
 }
 
 TEST_P(RdmaTest, MessagesThatAreUnderWayEndWhenAnAdapterGoes) {
