@@ -173,9 +173,9 @@ set(on_path_options "")
 set(beside_path_options "")
 set(off_path_options "")
 set(rare_options $<$<CONFIG:Release>:-O1>)
-set(optimized_under_sanitizers base host shm tcp ucx_like pup message scheduler)
+set(optimized_under_sanitizers base host pup message scheduler)
 if(NOT "thread" IN_LIST PERIAPT_SANITIZE)
-  list(APPEND optimized_under_sanitizers verbs ofi sim)  # through which the tests of threads hardly go
+  list(APPEND optimized_under_sanitizers shm tcp verbs ofi sim ucx_like)  # through which the tests of threads hardly go
 endif()
 if(PERIAPT_SANITIZE)
   set(on_path_options -O1)
