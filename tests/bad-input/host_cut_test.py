@@ -17,7 +17,7 @@ from ways import launchers
 
 sys.path.insert(0, os.path.dirname(launchers.__file__))
 import net_lab  # noqa: E402
-from host_death_test import POINTS, VICTIM, reached, start  # noqa: E402
+from host_death_test import POINTS, PROGRAM, VICTIM, reached, start  # noqa: E402
 
 ONLY = sys.argv[2:]
 SILENCE, NET_TIMEOUT = 9, 4  # seconds
@@ -86,6 +86,18 @@ def at_their_points(runs):
     return started, there + [reached(one.job, one.report) for one in started[len(there):]]
 
 
+def given_up(lab, limit):
+    """Waits until no process of the program is left on any host, at most until `limit`: Run.end() tells then what is wrong."""
+    def is_program(pid):
+        try:
+            return os.path.samefile(f"/proc/{pid}/exe", PROGRAM)
+        except OSError:
+            return False
+
+    while time.monotonic() < limit and any(is_program(pid) for host in range(len(lab.names)) for pid in lab.processes_on(host)):
+        time.sleep(0.1)
+
+
 def parted(lab):
     """The network falls into two parts of two hosts each, and is whole again when all have given up."""
     net_lab.quiet("ip", "-n", lab.bridge, "link", "add", "br1", "type", "bridge")
@@ -96,7 +108,8 @@ def parted(lab):
     cut_at = time.monotonic()
     for run in runs:
         run.go_on()
-    time.sleep(3 * NET_TIMEOUT)
+    # Not a time: what is whole again before the last silence has ended brings one back that others have given up.
+    given_up(lab, cut_at + NET_TIMEOUT + MORE)
     for host in (2, 3):
         net_lab.quiet("ip", "-n", lab.bridge, "link", "set", f"v{host}", "master", "br0")
     return runs, all_ended(runs, cut_at, there)

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 
 #include "tools/charmc/files.h"
@@ -34,11 +35,13 @@ class CharmcFixture : public testing::Test {
     return out;
   }
   Outcome charmc(const std::string& arguments) { return run(std::string(PERIAPT_CHARMC) + " " + arguments); }
-  /// The same of sources that include charm++.h, which is compiled once for all that use this; GCC takes it where
-  /// options let it.
-  Outcome charmcQuickly(const std::string& arguments) {
-    return charmc("-include '" + compiledHeader() + "' " + arguments);
+  /// The same of sources that include charm++.h, which is compiled once, in charmc's usual standard, for all that use
+  /// this; GCC takes it where options let it, Clang says where they do not. `compiler`: what -c++ names, if not the
+  /// library's.
+  Outcome charmcQuickly(const std::string& arguments, const std::string& compiler = "") {
+    return charmc(named(compiler) + "-include '" + compiledHeader(compiler) + "' " + arguments);
   }
+  static std::string named(const std::string& compiler) { return compiler.empty() ? "" : "-c++ " + compiler + " "; }
 
   void write(const std::string& name, const std::string& text) {
     std::ofstream(folder_.path() / name, std::ios::binary) << text;
@@ -49,17 +52,18 @@ class CharmcFixture : public testing::Test {
   }
   bool exists(const std::string& name) const { return std::filesystem::exists(folder_.path() / name); }
 
-  static std::string compiledHeader() {
+  static std::string compiledHeader(const std::string& compiler) {
     static const TemporaryFolder folder;
-    static const std::string header = [] {
-      std::string path = (folder.path() / "charm++_first.h").string();
+    static std::map<std::string, std::string> headers;  // by compiler
+    std::string& path = headers[compiler];
+    if (path.empty()) {
+      path = (folder.path() / ("charm++_first" + std::to_string(headers.size()) + ".h")).string();
       std::ofstream(path) << "#include \"charm++.h\"\n";
-      const std::string command =
-          std::string(PERIAPT_CHARMC) + " -c -x c++-header '" + path + "' -o '" + path + ".gch'";
+      const std::string command = std::string(PERIAPT_CHARMC) + " " + named(compiler) +
+                                  "-std=gnu++17 -c -x c++-header '" + path + "' -o '" + path + ".gch'";
       EXPECT_EQ(std::system(command.c_str()), 0);
-      return path;
-    }();
-    return header;
+    }
+    return path;
   }
 
   TemporaryFolder folder_;

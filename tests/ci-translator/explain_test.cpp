@@ -56,8 +56,11 @@ class Compilers : public Parts, public testing::WithParamInterface<const char*> 
     Parts::SetUp();
   }
   Outcome compileWith(const std::string& statements, const std::string& more = "") {
-    const std::string compiler = *GetParam() ? std::string("-c++ ") + GetParam() + " " : "";
-    return charmc(more + compiler + "'-DSTATEMENTS=" + statements + "' -c pgm.cpp");
+    return charmc(more + named(GetParam()) + "'-DSTATEMENTS=" + statements + "' -c pgm.cpp");
+  }
+  /// The same of a source that includes charm++.h, and no option that the compiler would not take it with.
+  Outcome compileQuicklyWith(const std::string& statements) {
+    return charmcQuickly("'-DSTATEMENTS=" + statements + "' -c pgm.cpp", GetParam());
   }
   static int occurrences(const std::string& text, const std::string& word) {
     int out = 0;
@@ -81,7 +84,7 @@ TEST_P(Compilers, AModuleThatIsNotTranslated) {
 TEST_P(Compilers, ABaseThatNothingDeclares) {
   writePgmCi("array [1D] Derived : Nowhere { entry Derived(); };\n");
   ASSERT_EQ(charmc("pgm.ci").status, 0);
-  const Outcome outcome = compileWith("");
+  const Outcome outcome = compileQuicklyWith("");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.text,
               AllOf(HasSubstr("charmc: error: the base Nowhere of Derived is no chare that is known here"),
@@ -90,8 +93,8 @@ TEST_P(Compilers, ABaseThatNothingDeclares) {
 }
 
 TEST_P(Compilers, NamesThatNothingDeclares) {
-  const Outcome outcome =
-      compileWith("CProxy_Prat other; parts[1].get(1); CkCallback cb(CkReductionTarget(Main, done), thisProxy);");
+  const Outcome outcome = compileQuicklyWith(
+      "CProxy_Prat other; parts[1].get(1); CkCallback cb(CkReductionTarget(Main, done), thisProxy);");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.text, HasSubstr("charmc: error: no chare Prat is known here"));
   EXPECT_THAT(outcome.text, HasSubstr("charmc: error: the .ci file declares no entry get of Part"));
@@ -100,7 +103,7 @@ TEST_P(Compilers, NamesThatNothingDeclares) {
 }
 
 TEST_P(Compilers, CallsWithOtherArguments) {
-  const Outcome outcome = compileWith("parts.give(1, 2, 3); thisProxy.done(parts, nullptr);");
+  const Outcome outcome = compileQuicklyWith("parts.give(1, 2, 3); thisProxy.done(parts, nullptr);");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.text,
               HasSubstr("charmc: error: the arguments of this call of give() are not what the .ci file declares"));
@@ -165,7 +168,7 @@ TEST_P(Compilers, AFileWithoutSuchAnErrorIsCompiledOnce) {
 }
 
 TEST_P(Compilers, AMistakeOfCxxAloneIsLeftToTheCompiler) {
-  const Outcome outcome = compileWith("int x = parts;");
+  const Outcome outcome = compileQuicklyWith("int x = parts;");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.text, Not(HasSubstr("charmc: error")));
 }
@@ -182,7 +185,7 @@ class Linker : public Parts {
     Parts::SetUp();
     const std::string kept = objects_->path().string();
     if (!std::filesystem::exists(kept + "/pgm.o")) {
-      const Outcome outcome = run(std::string(PERIAPT_CHARMC) + " -DSTATEMENTS= -c part.cpp pgm.cpp && cp *.o " + kept);
+      const Outcome outcome = charmcQuickly("-DSTATEMENTS= -c part.cpp pgm.cpp && cp *.o " + kept);
       ASSERT_EQ(outcome.text, "");
     }
     run("cp " + kept + "/*.o .");
@@ -212,7 +215,7 @@ TEST_F(Linker, AModuleWhoseObjectIsNotLinked) {
 }
 
 TEST_F(Linker, EntriesAndAMigrationConstructorThatAreOnlyDeclared) {
-  const Outcome outcome = charmc("-DONLY_DECLARED -o pgm pgm.o part.cpp");
+  const Outcome outcome = charmcQuickly("-DONLY_DECLARED -o pgm pgm.o part.cpp");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.text,
               AllOf(HasSubstr("charmc: error: entries of Part are declared in the .ci file and defined in none"),
@@ -230,7 +233,7 @@ TEST_F(Linker, AFunctionOfALibraryIsLeftToTheLinker) {
 }
 
 TEST_F(Linker, AReadonlyThatNothingDefines) {
-  EXPECT_THAT(charmc("-DNOT_DEFINED -DSTATEMENTS= -o pgm pgm.cpp part.o").text,
+  EXPECT_THAT(charmcQuickly("-DNOT_DEFINED -DSTATEMENTS= -o pgm pgm.cpp part.o").text,
               HasSubstr("charmc: error: the readonly mainProxy of the .ci file is defined in none"));
 }
 
@@ -277,13 +280,13 @@ TEST_F(Linker, ATemplateThatIsABaseElsewhere) {
         "  Derived() { thisProxy[0].take(1); delete new (3) Box<int>; }\n};\n#include \"derived.def.h\"\n");
   ASSERT_EQ(charmc("base.ci derived.ci").text, "");
   const std::string link = "-o pgm pgm.o part.o base.cpp derived.cpp";
-  const Outcome outcome = charmc(link);
+  const Outcome outcome = charmcQuickly(link);
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.text,
               AllOf(HasSubstr("charmc: error: what charmc generated for the template Base was not included"),
                     HasSubstr("in the header of the class Base, behind it: #define CK_TEMPLATES_ONLY"),
                     HasSubstr("for the template Box was"), Not(HasSubstr("none of the files"))));
-  EXPECT_EQ(charmc("-DINCLUDED " + link).text, "");
+  EXPECT_EQ(charmcQuickly("-DINCLUDED " + link).text, "");
 }
 
 TEST(Explanations, APupableTemplatesInstanceThatNothingDefines) {

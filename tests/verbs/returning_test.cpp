@@ -411,7 +411,7 @@ TEST_F(VerbsReturning, WhateverIsUnderWayEndsOnce) {
 // After so many steps of the return, by one side or the other; later ones find it in use.
 TEST_F(VerbsReturning, AReturnThatBreaksAtAnyStepLosesNothing) {
   for (const int devices : {1, 2}) {
-    for (int steps = 0; steps < 40; ++steps) {
+    for (int steps = 0; steps < 40; steps += tests::every()) {
       SCOPED_TRACE(testing::Message() << devices << " devices, " << steps << " steps");
       faults().devices = devices;
       start();
@@ -441,7 +441,7 @@ TEST_F(VerbsReturning, AReturnThatBreaksAtAnyStepLosesNothing) {
 TEST_F(VerbsReturning, ASoftwarePortThatGoesDownAtAnyStepOfAReturnLosesNothing) {
   for (const int device : {0, 1}) {
     for (const bool stays_down : {false, true}) {
-      for (int steps = 0; steps < 30; ++steps) {
+      for (int steps = 0; steps < 30; steps += tests::every()) {
         SCOPED_TRACE(testing::Message() << "device " << device << ", " << steps << " steps, " << stays_down);
         faults().soft_roce = true;
         options["+verbs-devices"] = "fake0";
@@ -476,7 +476,7 @@ TEST_F(VerbsReturning, ASoftwarePortThatGoesDownAtAnyStepOfAReturnLosesNothing) 
 // return can't be given up any more. Nothing but puts and gets is under way, and they have to end.
 TEST_F(VerbsReturning, AProbeThatSeemsLostLeavesNoPutOrGetBehind) {
   for (const char* way : {"get", "put"}) {
-    for (int steps = 0; steps < 30; steps += 2) {
+    for (int steps = 0; steps < 30; steps += tests::every(2)) {
       SCOPED_TRACE(testing::Message() << way << " " << steps << " steps");
       faults().devices = 1;
       options["+rendezvous"] = way;
@@ -578,7 +578,7 @@ TEST_F(VerbsReturning, ManyThatWentAroundTogetherComeBackInTurns) {
 }
 
 TEST_F(VerbsReturning, ADeviceThatGoesInTheMiddleOfItStaysAround) {
-  for (int steps = 0; steps < 40; ++steps) {
+  for (int steps = 0; steps < 40; steps += tests::every()) {
     SCOPED_TRACE(testing::Message() << steps << " steps");
     start();
     send_some(10);
@@ -597,7 +597,7 @@ TEST_F(VerbsReturning, ADeviceThatGoesInTheMiddleOfItStaysAround) {
 // And a worker: the other hears of it, and what it has ends.
 TEST_F(VerbsReturning, APeerThatGoesInTheMiddleOfItIsALoss) {
   for (const std::size_t victim : {0u, 1u}) {
-    for (int steps = 0; steps < 40; steps += 2) {
+    for (int steps = 0; steps < 40; steps += tests::every(2)) {
       SCOPED_TRACE(testing::Message() << victim << " after " << steps << " steps");
       start();
       send_some(10);

@@ -23,8 +23,9 @@ using namespace device_memory;
 
 constexpr int cell_count = 11;
 constexpr int sizes[] = {0, 1, 700, 150'001, periapt::tests::amount(900'001)};
-// Of the largest arrays, which go in several pieces, a few show what there is to see.
-constexpr int senders_of(int size) { return size > 200'000 ? 3 : cell_count; }
+// Of the largest arrays, which go in several pieces, a few show what there is to see; of large ones one for each kind
+// of memory.
+constexpr int senders_of(int size) { return size > 200'000 ? 3 : size > 100'000 ? 5 : cell_count; }
 
 // Memory of one object, by the arrays that lie in it.
 class Memories {
