@@ -246,22 +246,24 @@ class Checker {
     charesSoFar_.insert(scope + chare.name);
   }
 
-  /// One method under two entries, as Charm++ takes it: a call says by a CkNcpyBuffer that its array is not to be
-  /// copied.
+  /// One method under two entries, of which one has arrays that are not to be copied, as Charm++ takes it: a call says
+  /// by a CkNcpyBuffer which it means.
   static bool isOtherTransfer(const Chare& chare, const Entry& one, const Entry& other) {
-    const auto plain = [](const Entry& entry) { return ncpyCount(entry) == 0; };
-    return plain(one) != plain(other) && !one.header && !other.header && !isStructured(chare, one) &&
-           !isStructured(chare, other);
+    return !one.header && !other.header && !isStructured(chare, one) && !isStructured(chare, other);
   }
 
   void checkChare(const Chare& chare, bool isExtern) {
     if (chare.kind == ChareKind::array && chare.has("migratable"))
       out_.warning(chare.nameSpan, "array elements are migratable anyway", "leave [migratable] out");
-    std::map<std::string, const Entry*> seen;
+    // The first of each, by whether it has arrays that are not to be copied: there may be one of both.
+    std::map<std::string, const Entry*> seen[2];
     std::set<std::string> targets;
     for (const Entry* entry : entriesOf(chare)) {
-      const auto [earlier, fresh] = seen.try_emplace(overloadKey(*entry), entry);
-      if (!fresh && !isOtherTransfer(chare, *earlier->second, *entry))
+      const std::string key = overloadKey(*entry);
+      const bool isPlain = ncpyCount(*entry) == 0;
+      const bool isFresh = seen[isPlain].try_emplace(key, entry).second;
+      const auto other = seen[!isPlain].find(key);
+      if (!isFresh || (other != seen[!isPlain].end() && !isOtherTransfer(chare, *other->second, *entry)))
         out_.error(entry->nameSpan, "entry '" + signature(*entry) + "' is declared twice in '" + chare.name + "'",
                    "remove one, or give it other parameters");
       if (entry->has("reductiontarget") && !targets.insert(entry->name).second)

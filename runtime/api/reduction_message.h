@@ -22,7 +22,7 @@ class alignas(16) CkReductionMsg : public CkMessage {
   int getSize() const { return static_cast<int>(size_); }
   void* getData() { return this + 1; }
   const void* getData() const { return this + 1; }
-  // Whether it is a contribution as it was given, and no sum of some: for a reducer of the program's own.
+  // False of a sum, and, as in Charm++, of a contribution that was alone on its PE and has come from there as it was.
   bool isFromUser() const { return reduced_ == 0; }
   int getGcount() const { return static_cast<int>(sources_); }
   CkReduction::reducerType getReducer() const { return reducer_; }

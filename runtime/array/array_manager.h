@@ -169,11 +169,24 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   void drop(ArrayElement* element);
   // The element that `base` is a base of: itself, but where a class has several array bases (further_bases.cpp).
   ArrayElement* element_of(ArrayElement* base) { return further_.empty() ? base : main_base(base); }
-  // Of an element that has called AtSync(): the base by which it did, which hears that it goes on.
+  // Of an element that is in AtSync(): the base that has called it, which says its load and hears that it goes on.
   ArrayElement* in_sync(ArrayElement* element) { return further_.empty() ? element : base_in_sync(element); }
   // Whether `base` is a further base that has called AtSync().
   void set_in_sync(ArrayElement* base, bool is_in_sync);
   bool is_in_sync(const ArrayElement* base) const;
+  // Whether none of its bases has said setMigratable(false).
+  bool may_move(ArrayElement* element) const {
+    return element->ckIsMigratable() && (further_.empty() || further_may_move(element));
+  }
+  // impl_runs() and impl_leaves() of all of its bases: each may have bodies of its own.
+  bool runs(ArrayElement* element, int to) const {
+    return element->impl_runs(to) || (!further_.empty() && further_run(element, to));
+  }
+  void leaves(ArrayElement* element) const {
+    element->impl_leaves();
+    if (!further_.empty()) [[unlikely]]
+      further_leave(element);
+  }
 
   // --- elements that move, for array_migration.cpp ---
   // Listeners hear that it is about to be packed, and that it has been unpacked.
@@ -243,7 +256,10 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   };
 
   ArrayElement* main_base(ArrayElement* base);
-  ArrayElement* base_in_sync(ArrayElement* element);
+  ArrayElement* base_in_sync(ArrayElement* element) const;
+  bool further_may_move(ArrayElement* element) const;
+  bool further_run(ArrayElement* element, int to) const;
+  void further_leave(ArrayElement* element) const;
   void adopt_further(ArrayElement* base);
   // An element whose further base sets usesAtSync does.
   void ask_further(ArrayElement* element);

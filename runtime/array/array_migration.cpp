@@ -99,7 +99,7 @@ bool held_by_threads(PeObjects& objects, const ArrayManager& of, std::uint64_t i
 // Code of a body of it, or of one of those bound to it, runs: it goes when that has returned.
 bool held_by_bodies(const ArrayManager& of, std::uint64_t id, int to) {
   for (ArrayManager* array : of.bound())
-    if (ArrayElement* element = array->find(id); element && element->impl_runs(to)) return true;
+    if (ArrayElement* element = array->find(id); element && array->runs(element, to)) return true;
   return false;
 }
 
@@ -232,7 +232,7 @@ void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t f
           "pup() does something else when packing than when sizing",
           "pup the same members in both, whatever p.isSizing() says");
   write_headers(header, members, at);
-  for (const Member& member : members) member.element->impl_leaves();
+  for (const Member& member : members) member.array->leaves(member.element);
   for (const Member& member : members) member.array->leave(member.element, header.age);
   if (!follows) location.learn(header.id, to, header.age, false, location.home(header.index));
   location.release_waiting(header.id);
@@ -262,7 +262,7 @@ std::string MigrationBatch::add(ArrayManager& array, ArrayElement* element) {
     call_back(members, header.id);
     return wrong;
   }
-  for (const Member& member : members) member.element->impl_leaves();
+  for (const Member& member : members) member.array->leaves(member.element);
   for (const Member& member : members) member.array->leave(member.element, header.age);
   location.prepare_departure(header.id, header.age, location.home(header.index));
   left_.push_back(header.id);

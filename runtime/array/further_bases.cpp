@@ -3,8 +3,8 @@
 // one.
 //
 // Only the first base is in the tables of the array and of the balancer, so that a further one has no use for its place
-// in them: load_slot_ says there whether AtSync() was called by it. It is then the one that hears ResumeFromSync(),
-// which the first base may not override.
+// in them: load_slot_ says there whether AtSync() was called by it. It is then the one whose UserSetLBLoad() and
+// ResumeFromSync() are called, which the first base may not override.
 #include <algorithm>
 
 #include "runtime/array/array_manager.h"
@@ -20,6 +20,8 @@ ArrayElement* at(void* object, std::ptrdiff_t offset) {
 
 void ArrayManager::adopt_further(ArrayElement* base) {
   const std::ptrdiff_t offset = reinterpret_cast<char*>(base) - static_cast<char*>(construction_.object);
+  // One that the constructor makes for itself, elsewhere, is no base of the object.
+  if (offset < 0 || static_cast<std::size_t>(offset) >= registry().chares[type_].size) return;
   if (std::find(further_.begin(), further_.end(), offset) == further_.end()) further_.push_back(offset);
 }
 
@@ -38,14 +40,23 @@ void ArrayManager::set_in_sync(ArrayElement* base, bool is_in_sync) {
 }
 bool ArrayManager::is_in_sync(const ArrayElement* base) const { return base->load_slot_ == in_sync_by_it; }
 
-ArrayElement* ArrayManager::base_in_sync(ArrayElement* element) {
-  for (const std::ptrdiff_t offset : further_) {
-    ArrayElement* const base = at(object_of(element), offset);
-    if (!is_in_sync(base)) continue;
-    base->load_slot_ = -1;
-    return base;
-  }
+ArrayElement* ArrayManager::base_in_sync(ArrayElement* element) const {
+  for (const std::ptrdiff_t offset : further_)
+    if (ArrayElement* const base = at(object_of(element), offset); is_in_sync(base)) return base;
   return element;
+}
+
+bool ArrayManager::further_may_move(ArrayElement* element) const {
+  return std::all_of(further_.begin(), further_.end(),
+                     [&](std::ptrdiff_t offset) { return at(object_of(element), offset)->ckIsMigratable(); });
+}
+// The first that runs is told where it is to go: when its code has returned, the others are asked again.
+bool ArrayManager::further_run(ArrayElement* element, int to) const {
+  return std::any_of(further_.begin(), further_.end(),
+                     [&](std::ptrdiff_t offset) { return at(object_of(element), offset)->impl_runs(to); });
+}
+void ArrayManager::further_leave(ArrayElement* element) const {
+  for (const std::ptrdiff_t offset : further_) at(object_of(element), offset)->impl_leaves();
 }
 
 }  // namespace periapt

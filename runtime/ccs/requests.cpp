@@ -17,10 +17,12 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "machine/bootstrap/resized_start.h"
+#include "runtime/api/reduction_message.h"
 #include "runtime/ccs/ccs_callback.h"
 #include "runtime/ccs/part.h"
 #include "runtime/ccs/server.h"
 #include "runtime/face/startup.h"
+#include "runtime/objects/pe_objects.h"
 #include "runtime/registry/registry.h"
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/arguments.h"
@@ -330,9 +332,20 @@ static_assert(sizeof(CcsDelayedReply) <= sizeof(CkCallback().d.ccsReply), "a cal
 void answer_by_callback(const CkCallback& callback, void* message) {
   CcsDelayedReply reply;
   std::memcpy(&reply, &callback.d.ccsReply, sizeof reply);
-  auto* const answer = static_cast<CkDataMsg*>(message);
-  CcsSendDelayedReply(reply, answer ? answer->getLength() : 0, answer ? answer->getData() : nullptr);
-  if (answer) CkFreeMsg(answer);
+  if (message == nullptr) return CcsSendDelayedReply(reply, 0, nullptr);
+  const int type = envelope_of(message)->message_type;
+  if (type == CMessage_CkDataMsg::__idx) {
+    auto* const answer = static_cast<CkDataMsg*>(message);
+    CcsSendDelayedReply(reply, answer->getLength(), answer->getData());
+  } else if (type == CMessage_CkReductionMsg::__idx) {
+    auto* const answer = static_cast<CkReductionMsg*>(message);
+    CcsSendDelayedReply(reply, answer->getLength(), answer->getData());
+  } else {
+    fatal(std::string("a callback that answers a CCS request is sent a message of class ") + message_info(type).name,
+          describe_running(*Pe::current()), "an answer is the bytes of a CkDataMsg, or of a reduction's result",
+          "send it by the callback's send(length, bytes)");
+  }
+  CkFreeMsg(message);
 }
 
 void register_entries() {

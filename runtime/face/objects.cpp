@@ -135,7 +135,7 @@ void ArrayElement::contributeMessage(CkReductionMsg* message) {
 void ArrayElement::ckMigrate(int to) {
   ArrayManager& manager = thisArray->manager();
   ArrayElement* const element = manager.element_of(this);
-  if (migratable_ && element->migratable_) migrate(manager, element, to);
+  if (manager.may_move(element)) migrate(manager, element, to);
 }
 void ArrayElement::ckDestroy() {
   ArrayManager& manager = thisArray->manager();
@@ -150,12 +150,12 @@ periapt::BalanceHook& balance() {
 }
 }  // namespace
 void ArrayElement::AtSync(int) {
-  if (!usesAtSync)
+  ArrayManager& manager = thisArray->manager();
+  ArrayElement* const element = manager.element_of(this);
+  if (!usesAtSync && !element->usesAtSync)
     periapt::fatal("AtSync() is called by an element that takes no part in balancing",
                    describe_running(*periapt::Pe::current()), "usesAtSync is false",
                    "set usesAtSync = true in the constructor");
-  ArrayManager& manager = thisArray->manager();
-  ArrayElement* const element = manager.element_of(this);
   manager.set_in_sync(this, true);
   balance().at_sync(*element);
 }

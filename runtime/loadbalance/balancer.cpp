@@ -2,6 +2,7 @@
 #include "runtime/loadbalance/balancer.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <mutex>
 #include <numeric>
@@ -34,6 +35,8 @@ int entry_ready, entry_probe, entry_count, entry_collect, entry_loads, entry_ass
     entry_resume, entry_late, entry_resumed_element, entry_ask_decision, entry_decided, entry_claimed, entry_agree,
     entry_claim, entry_start, entry_set_period, entry_period, entry_collect_now, entry_sleep, entry_awake, entry_hold,
     entry_go_on, entry_set_tree, entry_tree;
+
+ArrayManager& array_of(const ArrayElement& element) { return element.ckGetArrayManager()->manager(); }
 
 int center_of(const Pe& pe) { return options().center < pe.process.pes() ? options().center : 0; }
 
@@ -160,6 +163,7 @@ void Balancer::remove(ArrayElement& element) {
 }
 
 void Balancer::born(ArrayElement& element) {
+  assert(array_of(element).find(element.ckGetID()) == &element);  // no further base of one
   BalanceTravel travel;
   travel.state.resumed = step_ - 1;
   add(element, travel);
@@ -351,7 +355,8 @@ void Balancer::at_sync(ArrayElement& element) {
   if (records_[number].state.in_sync)
     fatal("AtSync() is called twice", describe_running(pe_), "the element has not been resumed since the last call",
           "go on in ResumeFromSync()");
-  if (!measured(element)) element.UserSetLBLoad();
+  ArrayElement& caller = *array_of(element).in_sync(&element);
+  if (ArrayElement& base = measured(caller) ? element : caller; !measured(base)) base.UserSetLBLoad();
   BalanceState& state = records_[number].state;
   state.in_sync = true;
   state.step = std::max(step_ + closed_, state.resumed + 1);
@@ -544,7 +549,7 @@ LoadDatabase Balancer::own_loads() {
     ArrayManager& manager = array_manager(element.ckGetArrayID());
     const TimeSpent spent = this->spent(element);
     const double seconds = load_of(spent), wall = own.clock != LoadClock::wall ? spent.wall : 0;
-    const bool migratable = element.ckIsMigratable() && can_move(manager, element.ckGetID());
+    const bool migratable = manager.may_move(record.element) && can_move(manager, element.ckGetID());
     if (manager.bound().size() > 1) {
       auto [known, first] = bound[&manager.location()].try_emplace(element.ckGetID(), own.objects.size());
       if (!first) {
@@ -775,7 +780,9 @@ void Balancer::resume_up_to(std::uint32_t step) {
     resumption.owner = ThreadOwner::of(element).key;
     pe_.running = &resumption;
     if (meter_.is_on()) meter_.go_on_with(number);
-    element->ckGetArrayManager()->manager().in_sync(element)->ResumeFromSync();
+    ArrayElement* const caller = array_of(*element).in_sync(element);
+    array_of(*element).set_in_sync(caller, false);
+    caller->ResumeFromSync();
     pe_.running = outer;
   }
   meter_.end();
@@ -907,10 +914,18 @@ int LBManager::AddMigrationDoneFn(std::function<void()> fn) {
 }
 void LBManager::RemoveMigrationDoneFn(int handle) { Balancer::of(*Pe::current()).at_end.remove(handle); }
 void LBClearLoads() { Balancer::of(*Pe::current()).clear_loads(); }
+namespace {
+// What one of its bases (further_bases.cpp) says, the element does. Null: it takes no part.
+ArrayElement* taking_part(const Balancer& balancer, ArrayElement& base) {
+  ArrayElement* const element = base.ckGetArrayManager()->manager().element_of(&base);
+  return balancer.takes_part(*element) || balancer.takes_part(base) ? element : nullptr;
+}
+}  // namespace
 void ArrayElement::setObjPosition(double x, double y, double z) {
   Balancer& balancer = Balancer::of(*Pe::current());
-  if (!balancer.takes_part(*this)) return;
-  balancer.set_position(*this, {static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)});
+  ArrayElement* const element = taking_part(balancer, *this);
+  if (!element) return;
+  balancer.set_position(*element, {static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)});
 }
 void ArrayElement::setObjPhases(const double* seconds, int phases) {
   using periapt::loadbalance::PhaseParts;
@@ -923,8 +938,9 @@ void ArrayElement::setObjPhases(const double* seconds, int phases) {
   const double all = std::accumulate(seconds, seconds + phases, 0.0);
   for (int k = 0; k < phases && all > 0; ++k) parts.part[k] = static_cast<float>(seconds[k] / all);
   Balancer& balancer = Balancer::of(*Pe::current());
-  if (!balancer.takes_part(*this)) return;
-  balancer.set_phases(*this, parts);
+  ArrayElement* const element = taking_part(balancer, *this);
+  if (!element) return;
+  balancer.set_phases(*element, parts);
   setObjTime(all);
 }
 void* ArrayElement::getObjUserData(int index) {
@@ -935,7 +951,7 @@ void* ArrayElement::getObjUserData(int index) {
                    describe_running(*Pe::current()),
                    "elements have " + std::to_string(bytes) + " bytes of it, as balancers have asked for",
                    "give it what LBRegisterObjUserData() has returned on this PE");
-  if (balancer.takes_part(*this)) return balancer.user_data(*this) + index;
+  if (ArrayElement* const element = taking_part(balancer, *this)) return balancer.user_data(*element) + index;
   // One that takes no part: nothing reads what it says.
   static thread_local std::vector<char> unread;
   unread.resize(bytes);

@@ -65,6 +65,9 @@ void leave(void*, int, const void*) {
   CkExit();
 }
 
+// No message that a request is answered with.
+struct Odd : CMessage_Odd {};
+
 class Main : public CBase_Main {
   int counted_ = 0;
 
@@ -78,6 +81,10 @@ class Main : public CBase_Main {
     CcsSetMergeFn("number", CcsMerge_sum_int);
     CcsSetMergeFn("highest", CcsMerge_max_int);
     CcsRegisterHandler("count", CkCallback(CkIndex_Main::count(nullptr), thisProxy));
+    CcsRegisterHandler("reduce", CkCallback(CkIndex_Main::reduce(nullptr), thisProxy));
+    CcsRegisterHandler("elsewhere", CkCallback(CkIndex_Main::elsewhere(nullptr), thisProxy));
+    CcsRegisterHandler("empty", CkCallback(CkIndex_Main::empty(nullptr), thisProxy));
+    CcsRegisterHandler("odd", CkCallback(CkIndex_Main::odd(nullptr), thisProxy));
     CcsRegisterHandler("stop", CkCallback(CkIndex_Main::stop(nullptr), thisProxy));
   }
   // The handlers are there on every PE: before, a request for one may be refused.
@@ -91,6 +98,21 @@ class Main : public CBase_Main {
     CkCallback(request->reply).send(static_cast<int>(answer.size()), answer.data());
     delete request;
   }
+  // By the result of a reduction.
+  void reduce(CkCcsRequestMsg* request) {
+    group.contributeTo(CkCallback(request->reply));
+    delete request;
+  }
+  // By a callback that has come to another PE.
+  void elsewhere(CkCcsRequestMsg* request) {
+    group[CkNumPes() - 1].answerBy(CkCallback(request->reply));
+    delete request;
+  }
+  void empty(CkCcsRequestMsg* request) {
+    CkCallback(request->reply).send();
+    delete request;
+  }
+  void odd(CkCcsRequestMsg* request) { CkCallback(request->reply).send(new Odd); }
   void stop(CkCcsRequestMsg* request) {
     CcsSendDelayedReply(request->reply, 3, "bye");
     delete request;
@@ -118,6 +140,14 @@ class Server : public CBase_Server {
   void busy() {
     for (const double end = CkWallTimer() + 0.02; CkWallTimer() < end;) {
     }
+  }
+  void contributeTo(CkCallback answer) {
+    const int mine[] = {CkMyPe(), 1000};
+    contribute(sizeof mine, mine, CkReduction::max_int, answer);
+  }
+  void answerBy(CkCallback answer) {
+    const int mine = CkMyPe();
+    answer.send(sizeof mine, &mine);
   }
   void answerLater(CcsDelayedReply reply, int n, const char* text) {
     const std::string answer = std::string(text, text + n) + " from PE " + std::to_string(CkMyPe());

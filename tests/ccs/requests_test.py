@@ -18,6 +18,9 @@ def asked_rightly(program):
         expect("echo", program.ask("echo", pe, b"this\0"), b"PE %d has this" % pe)
         expect("later", program.ask("later", pe, b"it"), b"it from PE %d" % ((pe + 1) % PES))
     expect("count", [program.ask("count", 0, b"abc"), program.ask("count", PES - 1, b"de")], [b"abc3", b"de5"])
+    expect("a reduction", program.ask("reduce"), struct.pack("=ii", PES - 1, 1000))
+    expect("from another PE", program.ask("elsewhere"), struct.pack("=i", PES - 1))
+    expect("without a message", program.ask("empty"), b"")
     expect("silent", program.ask("silent"), b"")
     expect("none", program.ask("none"), None)
     expect("sum", program.ask("number", -1), struct.pack("=i", sum(range(10, 10 + PES))))
@@ -89,6 +92,15 @@ def main():
     expect("a port that is taken", (taken.returncode, "can't listen at 127.0.0.1" in taken.stderr), (1, True))
     expect("leave", program.send(struct.pack(">Ii32s", 0, PES - 1, b"leave"))[4:], b"bye")
     expect("status", program.wait(), 0)
+
+    program = Program([PROGRAM, *OPTIONS, "++server"])
+    answer = program.ask("odd")
+    expect("a message that is no answer", answer, None)
+    if answer is not None:
+        program.ask("stop")
+    expect("status", program.wait(), 1)
+    if "a callback that answers a CCS request is sent a message of class Odd" not in program.text:
+        failures.append("it does not say what message a callback is sent")
 
     without = subprocess.run([PROGRAM, *OPTIONS], capture_output=True, text=True, check=False)
     expect("without", (without.returncode, "there is no server" in without.stdout), (0, True))

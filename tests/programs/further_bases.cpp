@@ -1,10 +1,15 @@
-// What the second array base of a class does with its element: contributes, is balanced, moves, is called in place,
-// destroys it. An object is one element all the same.
+// What the second and third array base of a class do with their element: contribute, say what a balancer is to know,
+// are balanced, move, also out of a body, are called in place, destroy it. An object is one element all the same.
+//
+// program_further_bases [balanced] ...: balanced: there is RotateLB, and those that may move do in each step.
 #include <cstring>
+#include <memory>
 
 #include "further_bases.decl.h"
 
 /*readonly*/ CProxy_Main mainProxy;
+/*readonly*/ CProxy_Places places;
+/*readonly*/ bool balanced;
 
 namespace {
 constexpr int elements = 8;
@@ -39,18 +44,24 @@ class Main : public CBase_Main {
 
  public:
   explicit Main(CkArgMsg* arguments) {
+    balanced = arguments->argc > 1 && std::strcmp(arguments->argv[1], "balanced") == 0;
     delete arguments;
     mainProxy = thisProxy;
+    places = CProxy_Places::ckNew();
+    CProxy_Alone(CProxy_Alone::ckNew(1)).check();
     both_ = CProxy_Both::ckNew(elements);
     CProxy_Lower(both_).give();
   }
   void summed(int sum) {
     require(sum == elements * (elements - 1) / 2, "the second bases' contributions have another sum");
-    if (++sums_ == 1)
+    if (++sums_ == 1) {
+      CProxy_Upper(both_).stay();
       CProxy_Lower(both_).synchronize();
-    else
-      CProxy_Upper(both_).count();
+    } else {
+      CProxy_Third(both_).synchronize();
+    }
   }
+  void resumed() { CProxy_Upper(both_).count(); }
   void counted(int count) {
     require(count == elements, "the two bases' contributions are not those of one element");
     thisProxy.move();
@@ -58,6 +69,15 @@ class Main : public CBase_Main {
   void move() {
     const CProxy_Lower lower(both_);
     for (int i = 0; i < elements; ++i) lower[i].moveTo((i + 1) % CkNumPes());
+    CkWaitQD();
+    const CProxy_Third third(both_);
+    for (int i = 0; i < elements; ++i) {
+      const int to = (i + 2) % CkNumPes();
+      third[i].walk(to);
+      third[i].next(to);
+    }
+    CkWaitQD();
+    CProxy_Third(both_).checkWalked();
     CkWaitQD();
     for (int i = 0; i < elements; ++i) lower[i].inPlace(2);
     CkWaitQD();
@@ -70,6 +90,22 @@ class Main : public CBase_Main {
   }
 };
 
+// Where elements have user data for balancers, on each PE.
+class Places : public CBase_Places {
+ public:
+  const int place;
+  Places() : place(LBRegisterObjUserData(sizeof(int))) {}
+};
+
+namespace {
+bool may_move(int element) { return element % 2 == 0; }
+// Where an element was before a step of a balancer that moves all that may move.
+void check_moved(int element, int from) {
+  if (balanced)
+    require((CkMyPe() != from) == may_move(element), "a step moves those that it may not, or not those that it may");
+}
+}  // namespace
+
 class Upper : public CBase_Upper {
   double fields_[3] = {1, 2, 3};
 
@@ -77,29 +113,61 @@ class Upper : public CBase_Upper {
   Upper() = default;
   explicit Upper(CkMigrateMessage*) {}
   void pup(PUP::er& p) override { PUParray(p, fields_, 3); }
+  void stay() {
+    if (may_move(thisIndex)) return;
+    const auto proxy = thisProxy[thisIndex];
+    migrateMe((CkMyPe() + 1) % CkNumPes());
+    require(proxy.ckLocal(), "one base moves the element, and another has said that it may not move");
+  }
   void count() {
     contribute(sizeof one, &one, whole_and_parts, CkCallback(CkReductionTarget(Main, counted), mainProxy));
   }
 };
 
 class Lower : public CBase_Lower {
-  int number_ = 2, called_ = 0;
+  int number_ = 2, called_ = 0, from_ = -1;
+  bool asked_ = false;
 
  public:
-  Lower() { usesAtSync = true; }
+  Lower() {
+    usesAtSync = true;
+    usesAutoMeasure = false;
+    setMigratable(may_move(thisIndex));
+    setObjPosition(thisIndex);
+  }
   explicit Lower(CkMigrateMessage*) {}
   void pup(PUP::er& p) override {
     p | number_;
     p | called_;
+    p | from_;
+    p | asked_;
   }
   void give() {
     require(number_ == 2, "an entry of the second base runs on another object");
     const int mine = thisIndex;
     contribute(sizeof mine, &mine, CkReduction::sum_int, CkCallback(CkReductionTarget(Main, summed), mainProxy));
   }
-  void synchronize() { AtSync(); }
-  void ResumeFromSync() override { give(); }  // the first base has none of its own
+  void synchronize() {
+    from_ = CkMyPe();
+    const double phases[] = {1, 2};
+    setObjPosition(thisIndex, 1);
+    setObjPhases(phases, 2);
+    *static_cast<int*>(getObjUserData(places.ckLocalBranch()->place)) = thisIndex;
+    AtSync();
+    require(getObjTime() >= thisIndex + 1, "the load is another than the base has said that calls AtSync()");
+  }
+  void UserSetLBLoad() override {
+    require(!asked_, "UserSetLBLoad() of the second base is called twice");
+    asked_ = true;
+    setObjTime(thisIndex + 1);
+  }
+  void ResumeFromSync() override {  // the first base has none of its own
+    require(asked_, "UserSetLBLoad() of the second base is not called");
+    check_moved(thisIndex, from_);
+    give();
+  }
   void moveTo(int pe) {
+    setMigratable(true);
     require(thisProxy[thisIndex].ckLocal() == this, "ckLocal() is another object than the second base");
     require(std::atoi(idx2str(this)) == thisIndex, "idx2str() of an element");
     migrateMe(pe);
@@ -113,11 +181,57 @@ class Lower : public CBase_Lower {
   void destroy() { ckDestroy(); }
 };
 
+// Uses AtSync because another base does.
+class Third : public CBase_Third {
+  Third_SDAG_CODE int from_ = -1;
+  bool walked_ = false;
+
+ public:
+  Third() = default;
+  explicit Third(CkMigrateMessage*) {}
+  void pup(PUP::er& p) override {
+    p | from_;
+    p | walked_;
+  }
+  void synchronize() {
+    from_ = CkMyPe();
+    AtSync();
+  }
+  void ResumeFromSync() override {
+    check_moved(thisIndex, from_);
+    contribute(CkCallback(CkReductionTarget(Main, resumed), mainProxy));
+  }
+  void leave(int pe) {
+    from_ = CkMyPe();
+    migrateMe(pe);
+    from_ = pe;  // it is here until the block ends
+  }
+  void arrive(int pe) {
+    require(CkMyPe() == pe && from_ == pe,
+            "an element goes before a block of its third base's body has ended, or stays");
+    walked_ = true;
+  }
+  void checkWalked() { require(walked_, "the third base's body does not go on where the element has come to"); }
+};
+
 class Both : public CBase_Both {
  public:
   Both() = default;
   explicit Both(CkMigrateMessage* message) : CBase_Both(message) {}
   void pup(PUP::er&) override {}
+};
+
+// Its constructor makes an ArrayElement that is no base of it.
+class Alone : public CBase_Alone {
+  struct Apart : ArrayElement1D {
+    Apart() { usesAtSync = true; }
+  };
+  std::unique_ptr<Apart> apart_;
+
+ public:
+  Alone() : apart_(new Apart) {}
+  explicit Alone(CkMigrateMessage*) {}
+  void check() { require(!ckUsesAtSync(), "what an element has made for itself is taken for a base of it"); }
 };
 
 #include "further_bases.def.h"
