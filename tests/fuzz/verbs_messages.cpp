@@ -3,9 +3,9 @@
 // for each input; the peer knows the secret, does the next right thing or anything else, and meanwhile this side sends,
 // puts, gets and flushes, and its adapters go and come back.
 //
-// Unlike other targets it does not do quite the same for the same bytes: the calls go over real TCP, and what takes time
-// goes by the real clock. What is in the corpus does what its name says in ten of ten runs; something found may take
-// some runs to show again.
+// Unlike other targets it does not do quite the same for the same bytes: the calls go over real TCP, and what takes
+// time goes by the real clock. What is in the corpus does what its name says in ten of ten runs; something found may
+// take some runs to show again.
 #include <unistd.h>
 
 #include <algorithm>
