@@ -39,6 +39,7 @@ class EngineSide {
       return true;
     };
     worker_->on_active(kActive, handler);
+    worker_->on_peer_lost([this](ucx::PeerId, const std::string& reason) { lost_ = reason; });
     if (allocated) slots_ = Slots(offered(Slots::kBytes), offered(Slots::kBytes));
     open_window(private_window);
     meet();
@@ -61,7 +62,11 @@ class EngineSide {
     return worker_->tag_receive({slots_.incoming(slot, size), size}, kTag);
   }
   void wait(Request& request) {
-    while (request && !request->ended()) look();
+    while (request && !request->ended()) {
+      // A receive waits on: it could come from another peer.
+      if (!lost_.empty()) fatal("the other side is lost: " + lost_);
+      look();
+    }
     if (request && request->outcome() != ucx::Outcome::ok)
       fatal(std::string("an operation ended with: ") + ucx::describe(request->outcome()));
     request.reset();
@@ -94,6 +99,7 @@ class EngineSide {
   }
 
  private:
+  std::string lost_;
   static constexpr ucx::Tag kTag = 7;
   static constexpr std::uint16_t kActive = 1;
 

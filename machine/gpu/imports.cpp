@@ -87,6 +87,9 @@ Result<std::byte*> Imports::acquire(int gpu, const Export& exported) {
     file.emplace(*given);
     if (std::byte* const known = use_known(name)) return known;
   }
+  // What is said of it is old, and its mapping goes when it is no longer in use, which a second one's record would
+  // hide.
+  if (mappings_.count(name) != 0) return Status::failure("other memory has taken the place of that");
   find_stale(exported);
   Result<std::byte*> here =
       file ? driver_.import_file(gpu, file->fd(), exported.size) : driver_.import_memory(gpu, exported.handle);

@@ -286,6 +286,26 @@ TEST_P(ImportsTest, AMappingOfWhatWasFreedGoesWhenItsPlaceIsTaken) {
   for (int end : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) ::close(end);
 }
 
+// A peer that says it once more: with another handle, since drivers refuse to open one twice.
+TEST_P(ImportsTest, AMappingInUseWhosePlaceIsTakenIsNotMappedOver) {
+  std::vector<Export> all;
+  for (unsigned i = 0; i < 3; ++i) all.push_back(exported(make(Kind::device, 4096)));
+  Export taking = all[1], again = all[0];
+  taking.begin = all[0].begin;
+  again.handle = all[2].handle;
+  in_another_process([&]() -> std::string {
+    {
+      Imports imports(driver);
+      if (!imports.acquire(0, all[0]) || !imports.acquire(0, taking)) return "no mapping";
+      if (imports.acquire(0, again).message() != "other memory has taken the place of that") return "mapped over";
+      imports.release(again);
+      if (imports.mapped() != 1) return "kept, though it is no longer in use";
+      if (!imports.acquire(0, again)) return "no mapping when it is no longer in use";
+    }
+    return settings.imports == 0 ? "" : "still open at the end";
+  });
+}
+
 TEST_P(ImportsTest, WhatCannotBeMappedIsASentence) {
   Export sent = exported(make(Kind::device, 100));
   in_another_process([&]() -> std::string {
