@@ -290,7 +290,12 @@ void ArrayManager::construct(std::uint64_t id, const Construction& construction,
   objects_.creating.element = id;
   construction_ = construction;
   construction_.object = object;
+  making_.push_back({id, 0});
   constructor(object);
+  if (making_.back().id == id) [[likely]]
+    making_.pop_back();
+  else  // threads whose constructors wait end in any order
+    std::erase_if(making_, [id](const Making& making) { return making.id == id; });
   construction_ = outer_construction;
   objects_.creating = outer;
 }

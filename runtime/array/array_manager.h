@@ -11,6 +11,7 @@
 // and array_migration.h takes elements to other PEs.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -174,6 +175,8 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   // Whether `base` is a further base that has called AtSync().
   void set_in_sync(ArrayElement* base, bool is_in_sync);
   bool is_in_sync(const ArrayElement* base) const;
+  // Whether its constructor runs.
+  bool is_being_made(std::uint64_t id) const;
   // Whether none of its bases has said setMigratable(false).
   bool may_move(ArrayElement* element) const {
     return element->ckIsMigratable() && (further_.empty() || further_may_move(element));
@@ -246,6 +249,12 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
     bool stamped = false;  // by listeners, where insert() was called
     ListenerInts stamp{};
   };
+  // An element whose constructor runs, and how many of its further bases have been made: the memory of the others is as
+  // it was before.
+  struct Making {
+    std::uint64_t id;
+    std::size_t further;
+  };
   // What the element whose constructor runs is to become.
   struct Construction {
     void* object = nullptr;
@@ -256,6 +265,7 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   };
 
   ArrayElement* main_base(ArrayElement* base);
+  std::span<const std::ptrdiff_t> further_of(const ArrayElement* element) const;
   ArrayElement* base_in_sync(ArrayElement* element) const;
   bool further_may_move(ArrayElement* element) const;
   bool further_run(ArrayElement* element, int to) const;
@@ -313,9 +323,11 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   Reduction reduction_;
   std::unique_ptr<ArrayListeners> listeners_;
   Construction construction_;
-  std::vector<std::ptrdiff_t> further_;  // where in an object its further array bases are
-  int populate_entry_ = -1;              // constructor of the first elements
-  bool inserting_ = false;               // between beginInserting() and doneInserting()
+  std::vector<Making> making_;
+  std::vector<std::ptrdiff_t>
+      further_;                // where in an object its further array bases are, in the order they are made in
+  int populate_entry_ = -1;    // constructor of the first elements
+  bool inserting_ = false;     // between beginInserting() and doneInserting()
   bool filling_first_ = true;  // its first elements are being made: they contribute to the callback of its creation
 };
 

@@ -22,7 +22,21 @@ void ArrayManager::adopt_further(ArrayElement* base) {
   const std::ptrdiff_t offset = reinterpret_cast<char*>(base) - static_cast<char*>(construction_.object);
   // One that the constructor makes for itself, elsewhere, is no base of the object.
   if (offset < 0 || static_cast<std::size_t>(offset) >= registry().chares[type_].size) return;
-  if (std::find(further_.begin(), further_.end(), offset) == further_.end()) further_.push_back(offset);
+  const auto known = std::find(further_.begin(), further_.end(), offset);
+  const auto made = static_cast<std::size_t>(known - further_.begin()) + 1;
+  if (known == further_.end()) further_.push_back(offset);
+  for (Making& making : making_)
+    if (making.id == base->myRec.id_) making.further = made;
+}
+
+bool ArrayManager::is_being_made(std::uint64_t id) const {
+  return std::any_of(making_.begin(), making_.end(), [id](const Making& making) { return making.id == id; });
+}
+// Where in the element those of its further bases are that have been made.
+std::span<const std::ptrdiff_t> ArrayManager::further_of(const ArrayElement* element) const {
+  for (const Making& making : making_)
+    if (making.id == element->myRec.id_) return {further_.data(), making.further};
+  return further_;
 }
 
 ArrayElement* ArrayManager::main_base(ArrayElement* base) {
@@ -41,22 +55,24 @@ void ArrayManager::set_in_sync(ArrayElement* base, bool is_in_sync) {
 bool ArrayManager::is_in_sync(const ArrayElement* base) const { return base->load_slot_ == in_sync_by_it; }
 
 ArrayElement* ArrayManager::base_in_sync(ArrayElement* element) const {
-  for (const std::ptrdiff_t offset : further_)
+  for (const std::ptrdiff_t offset : further_of(element))
     if (ArrayElement* const base = at(object_of(element), offset); is_in_sync(base)) return base;
   return element;
 }
 
 bool ArrayManager::further_may_move(ArrayElement* element) const {
-  return std::all_of(further_.begin(), further_.end(),
+  const std::span<const std::ptrdiff_t> made = further_of(element);
+  return std::all_of(made.begin(), made.end(),
                      [&](std::ptrdiff_t offset) { return at(object_of(element), offset)->ckIsMigratable(); });
 }
 // The first that runs is told where it is to go: when its code has returned, the others are asked again.
 bool ArrayManager::further_run(ArrayElement* element, int to) const {
-  return std::any_of(further_.begin(), further_.end(),
+  const std::span<const std::ptrdiff_t> made = further_of(element);
+  return std::any_of(made.begin(), made.end(),
                      [&](std::ptrdiff_t offset) { return at(object_of(element), offset)->impl_runs(to); });
 }
 void ArrayManager::further_leave(ArrayElement* element) const {
-  for (const std::ptrdiff_t offset : further_) at(object_of(element), offset)->impl_leaves();
+  for (const std::ptrdiff_t offset : further_of(element)) at(object_of(element), offset)->impl_leaves();
 }
 
 }  // namespace periapt

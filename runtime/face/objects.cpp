@@ -157,7 +157,7 @@ void ArrayElement::AtSync(int) {
                    describe_running(*periapt::Pe::current()), "usesAtSync is false",
                    "set usesAtSync = true in the constructor");
   manager.set_in_sync(this, true);
-  balance().at_sync(*element);
+  balance().at_sync(*element, *this);
 }
 double ArrayElement::getObjTime() const {
   const ArrayElement& element = *thisArray->manager().element_of(const_cast<ArrayElement*>(this));

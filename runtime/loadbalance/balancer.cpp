@@ -348,14 +348,13 @@ void Balancer::decided(const std::vector<Move>& moves) {
 
 // --- a step ----------------------------------------------------------------------------------------------------------
 
-void Balancer::at_sync(ArrayElement& element) {
+void Balancer::at_sync(ArrayElement& element, ArrayElement& caller) {
   if (all_take_part_) refuse_at_sync(element);
   if (record_of(element) < 0) born(element);  // called from its constructor
   const std::int32_t number = record_of(element);
   if (records_[number].state.in_sync)
     fatal("AtSync() is called twice", describe_running(pe_), "the element has not been resumed since the last call",
           "go on in ResumeFromSync()");
-  ArrayElement& caller = *array_of(element).in_sync(&element);
   if (ArrayElement& base = measured(caller) ? element : caller; !measured(base)) base.UserSetLBLoad();
   BalanceState& state = records_[number].state;
   state.in_sync = true;
@@ -549,7 +548,8 @@ LoadDatabase Balancer::own_loads() {
     ArrayManager& manager = array_manager(element.ckGetArrayID());
     const TimeSpent spent = this->spent(element);
     const double seconds = load_of(spent), wall = own.clock != LoadClock::wall ? spent.wall : 0;
-    const bool migratable = manager.may_move(record.element) && can_move(manager, element.ckGetID());
+    const bool migratable = !manager.is_being_made(element.ckGetID()) && manager.may_move(record.element) &&
+                            can_move(manager, element.ckGetID());
     if (manager.bound().size() > 1) {
       auto [known, first] = bound[&manager.location()].try_emplace(element.ckGetID(), own.objects.size());
       if (!first) {

@@ -86,7 +86,7 @@ class Balancer : public BalanceHook {
   void arrived(ArrayElement& element, const BalanceTravel& travel) override;
   void died(ArrayElement& element) override;
   BalanceTravel left(ArrayElement& element) override;
-  void at_sync(ArrayElement& element) override;
+  void at_sync(ArrayElement& element, ArrayElement& caller) override;
   bool waits(const ArrayElement& element) const override;
   void waits_again(ArrayElement& element, double seconds) override;
   void remade() override;

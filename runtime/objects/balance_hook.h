@@ -45,7 +45,8 @@ class BalanceHook {
   virtual void died(ArrayElement& element) = 0;
   virtual BalanceTravel left(ArrayElement& element) = 0;
 
-  virtual void at_sync(ArrayElement& element) = 0;
+  // `caller`: the base of it that has called AtSync(); itself, but where a class has several array bases.
+  virtual void at_sync(ArrayElement& element, ArrayElement& caller) = 0;
   // Whether it waits for the others there, and that it has done so in the run that a checkpoint is of, with this load.
   // It is resumed when all others of this run are there.
   virtual bool waits(const ArrayElement& element) const = 0;

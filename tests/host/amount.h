@@ -15,8 +15,8 @@ constexpr Count amount(Count all) {
 #endif
 }
 
-/// Of moments at which something goes wrong a sanitizer sees every third; odd, so that both of two that take turns come
-/// to it.
-constexpr int every(int step = 1) { return amount(4) < 4 ? 3 * step : step; }
+/// Of moments at which something goes wrong a sanitizer sees every third, of every second one every fifth: an odd
+/// number, so that both of two that take turns come to it.
+constexpr int every(int step = 1) { return amount(4) < 4 ? 2 * step + 1 : step; }
 
 }  // namespace periapt::tests

@@ -1,15 +1,25 @@
 // What the second and third array base of a class do with their element: contribute, say what a balancer is to know,
-// are balanced, move, also out of a body, are called in place, destroy it. An object is one element all the same.
+// are balanced, move, also out of a body, are called in place, destroy it. An object is one element all the same. What
+// the first one's constructor does looks at no base that is made after it.
 //
 // program_further_bases [balanced] ...: balanced: there is RotateLB, and those that may move do in each step.
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "further_bases.decl.h"
 
 /*readonly*/ CProxy_Main mainProxy;
 /*readonly*/ CProxy_Places places;
 /*readonly*/ bool balanced;
+
+// Where elements are made: memory as one leaves it whose further base was in AtSync().
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  void* const memory = ::operator new(bytes);
+  std::fill_n(static_cast<int*>(memory), bytes / sizeof(int), -2);
+  return memory;
+}
 
 namespace {
 constexpr int elements = 8;
@@ -39,6 +49,7 @@ CkReductionMsg* counted_parts(int count, CkReductionMsg** parts) {
 void setUp() { whole_and_parts = CkReduction::addReducer(counted_parts); }
 
 class Main : public CBase_Main {
+  CProxy_Pair early_;
   CProxy_Both both_;
   int sums_ = 0;
 
@@ -49,6 +60,11 @@ class Main : public CBase_Main {
     mainProxy = thisProxy;
     places = CProxy_Places::ckNew();
     CProxy_Alone(CProxy_Alone::ckNew(1)).check();
+    thisProxy.begin();
+  }
+  void begin() { early_ = CProxy_Pair::ckNew(CkNumPes()); }
+  void early() {
+    CProxy_Early(early_).destroy();
     both_ = CProxy_Both::ckNew(elements);
     CProxy_Lower(both_).give();
   }
@@ -218,6 +234,58 @@ class Both : public CBase_Both {
  public:
   Both() = default;
   explicit Both(CkMigrateMessage* message) : CBase_Both(message) {}
+  void pup(PUP::er&) override {}
+};
+
+// Calls AtSync() in its constructor, and where a step moves all that may move, waits there for its end where each PE is
+// a process.
+class Early : public CBase_Early {
+  bool asked_ = false, resumed_ = false, made_ = false;
+  int from_ = CkMyPe();
+
+  void go_on() {
+    require(CkMyPe() == from_ || made_, "an element moves whose constructor runs");
+    if (made_ && resumed_) contribute(CkCallback(CkReductionTarget(Main, early), mainProxy));
+  }
+
+ public:
+  Early() {
+    usesAtSync = true;
+    usesAutoMeasure = false;
+    AtSync();
+    require(asked_, "UserSetLBLoad() is not called of the base whose constructor calls AtSync()");
+    // Not where two PEs may share a thread: the other one would not run.
+    while (balanced && CkNumPes() == CkNumNodes() && !resumed_) CthYield();
+  }
+  explicit Early(CkMigrateMessage*) {}
+  void pup(PUP::er& p) override {
+    p | asked_;
+    p | resumed_;
+    p | made_;
+    p | from_;
+  }
+  void UserSetLBLoad() override { asked_ = true; }
+  void ResumeFromSync() override {
+    resumed_ = true;
+    go_on();
+  }
+  void made() {
+    made_ = true;
+    go_on();
+  }
+  void destroy() { ckDestroy(); }
+};
+
+class Late : public CBase_Late {
+ public:
+  Late() = default;
+  explicit Late(CkMigrateMessage*) {}
+};
+
+class Pair : public CBase_Pair {
+ public:
+  Pair() { made(); }
+  explicit Pair(CkMigrateMessage* message) : CBase_Pair(message) {}
   void pup(PUP::er&) override {}
 };
 
