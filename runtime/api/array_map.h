@@ -1,6 +1,8 @@
 // Maps: where the elements of an array are made, and which PE is home to an index (knows where the element is now).
 // C++17: reached from charm++.h.
 #pragma once
+#include <unordered_map>
+
 #include "runtime/api/array_options.h"
 #include "runtime/api/proxies.h"
 
@@ -81,7 +83,8 @@ class CkArray {
   // Of an element that is here; else null.
   ArrayElement* lookup(const CkArrayIndex& index) const;
   ArrayElement* lookup(CmiUInt8 id) const;
-  // The record of an element that is here, or of one that is bound to it; else null.
+  // The record of an element that is here, or of one that is bound to it; else null. It stays when the element has
+  // gone, to say so.
   CkLocRec* elementNrec(CmiUInt8 id) const;
   CkArrayIndex getNumInitial() const;
   // On this PE only. It hears of what happens from here on; the array owns it.
@@ -111,5 +114,6 @@ class CkArray {
 
  private:
   periapt::ArrayManager& manager_;
+  mutable std::unordered_map<CmiUInt8, CkLocRec> records_;  // that were asked for
 };
 typedef CkArray CkLocMgr;

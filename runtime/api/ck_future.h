@@ -109,10 +109,10 @@ class future {
     return reduced ? unpacked(static_cast<CkReductionMsg*>(message)) : unpacked(static_cast<CkDataMsg*>(message));
   }
   void set(const T& value) const {
-    PUP::sizer size;
+    PUP::detail::counter size;
     size | const_cast<T&>(value);
     CkDataMsg* message = CkDataMsg::buildNew(static_cast<int>(size.size()), nullptr);
-    PUP::toMem p(message->getData());
+    PUP::detail::writer p(message->getData());
     p | const_cast<T&>(value);
     CkSendToFuture(handle_, message);
   }
@@ -126,7 +126,7 @@ class future {
  private:
   template <class Msg>
   static T unpacked(Msg* message) {
-    PUP::fromMem p(message->getData(), static_cast<std::size_t>(message->getSize()));
+    PUP::detail::reader p(message->getData(), static_cast<std::size_t>(message->getSize()));
     PUP::detail::TemporaryObjectHolder<T> value;
     p | value.t;
     return std::move(value.t);

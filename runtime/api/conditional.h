@@ -38,11 +38,11 @@ void dropConditional(T*& object) {
 template <class Msg, class... T>
 void* packConditional(Msg* message, T* Msg::*... fields) {
   const std::size_t own = CkGetMsgSize(message);
-  PUP::sizer size;
+  PUP::detail::counter size;
   (static_cast<void>(message->*fields ? (size | *(message->*fields), 0) : 0), ...);
   auto* packed = static_cast<Msg*>(CkAllocBuffer(message, static_cast<int>(own + size.size())));
   std::memcpy(static_cast<void*>(packed), message, own);
-  PUP::toMem p(reinterpret_cast<char*>(packed) + own, size.size());
+  PUP::detail::writer p(reinterpret_cast<char*>(packed) + own, size.size());
   const auto put = [&](auto field) {
     if (!(message->*field)) return;
     packed->*field = reinterpret_cast<std::remove_reference_t<decltype(packed->*field)>>(own + p.size());
@@ -61,7 +61,7 @@ void unpackConditional(Msg* message, T* Msg::*... fields) {
     const auto at = reinterpret_cast<std::size_t>(message->*field);
     if (at == 0) return;
     if (own == 0) own = at;
-    PUP::fromMem p(reinterpret_cast<char*>(message) + at, CkGetMsgSize(message) - at);
+    PUP::detail::reader p(reinterpret_cast<char*>(message) + at, CkGetMsgSize(message) - at);
     message->*field = new std::remove_pointer_t<std::remove_reference_t<decltype(message->*field)>>;
     p | *(message->*field);
   };

@@ -265,10 +265,10 @@ void replySync(const SyncCaller& caller, const T& value) {
   if constexpr (std::is_pointer<T>::value) {
     send_reply(caller, const_cast<std::remove_const_t<std::remove_pointer_t<T>>*>(value));
   } else {
-    PUP::sizer sizer;
+    PUP::detail::counter sizer;
     sizer | const_cast<T&>(value);
     void* message = reply_message(sizer.size());
-    PUP::toMem p(message);
+    PUP::detail::writer p(message);
     p | const_cast<T&>(value);
     send_reply(caller, message);
   }
@@ -380,7 +380,7 @@ class ReductionArgs {
   std::size_t count() const {
     return size_ / sizeof(T);
   }
-  PUP::fromMem& in() {
+  PUP::detail::reader& in() {
     demand_values(message_);
     return in_;
   }
@@ -389,7 +389,7 @@ class ReductionArgs {
   const void* message_;
   std::size_t size_ = 0;
   const void* data_;
-  PUP::fromMem in_;
+  PUP::detail::reader in_;
 };
 template <class T>
 class ReductionArg {

@@ -58,7 +58,7 @@ class Sizer {
     if constexpr (PUP::as_bytes<T>::value) {
       at_ = align_up(at_, alignment_of<T>()) + sizeof(T);
     } else {
-      PUP::sizer p;
+      PUP::detail::counter p;
       p | const_cast<T&>(value);
       at_ = align_up(at_, 8) + p.size();
     }
@@ -69,7 +69,7 @@ class Sizer {
     if constexpr (PUP::as_bytes<T>::value) {
       at_ += a.count * sizeof(T);
     } else {
-      PUP::sizer p;
+      PUP::detail::counter p;
       for (std::size_t i = 0; i < a.count; ++i) p | const_cast<T&>(a.data[i]);
       at_ += p.size();
     }
@@ -91,7 +91,7 @@ class Writer {
       at_ += sizeof(T);
     } else {
       at_ = align_up(at_, 8);
-      PUP::toMem p(base_ + at_);
+      PUP::detail::writer p(base_ + at_);
       p | const_cast<T&>(value);
       at_ += p.size();
     }
@@ -106,7 +106,7 @@ class Writer {
       if (a.count) std::memcpy(base_ + at_, a.data, a.count * sizeof(T));
       at_ += a.count * sizeof(T);
     } else {
-      PUP::toMem p(base_ + at_);
+      PUP::detail::writer p(base_ + at_);
       for (std::size_t i = 0; i < a.count; ++i) p | const_cast<T&>(a.data[i]);
       at_ += p.size();
     }
@@ -153,7 +153,7 @@ class Unmarshal {
   template <class Pupper>
   void pup(Pupper&& pupper, std::size_t alignment) {
     at_ = marshal::align_up(at_, alignment);
-    PUP::fromMem p(base_ + at_, rest());
+    PUP::detail::reader p(base_ + at_, rest());
     pupper(p);
     at_ += p.size();
   }

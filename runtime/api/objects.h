@@ -213,6 +213,7 @@ class CkLocRec {
   void ReadyMigrate(bool) {}
   CkLocRec* operator->() { return this; }
   const CkLocRec* operator->() const { return this; }
+  // Of `myRec` itself: goes with its element. CkLocMgr::elementNrec() is a record that stays.
   operator CkLocRec*() { return this; }
 
  private:

@@ -33,7 +33,7 @@ void CkArray::iterate(CkLocIterator& visitor) {
 
 CkLocRec* CkArray::elementNrec(CmiUInt8 id) const {
   for (ArrayManager* array : manager_.bound())
-    if (ArrayElement* element = array->find(id)) return &element->myRec;
+    if (ArrayElement* element = array->find(id)) return &records_.insert_or_assign(id, element->myRec).first->second;
   return nullptr;
 }
 

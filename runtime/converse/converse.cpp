@@ -17,6 +17,8 @@ namespace periapt {
 namespace {
 // Children of a PE in the trees that programs and CmiReduce use.
 constexpr int tree_branching = 4;
+// Of CthYield() outside of threads, inside of one another: far from the end of a stack.
+constexpr int yields_nested_max = 1000;
 
 Pe& here() { return require_pe("a Converse call"); }
 ConverseState& state() { return ConverseState::of(here()); }
@@ -121,21 +123,10 @@ void run_capturing(Pe& pe, Done done) {
   s.capturing = false;
 }
 
-// An entry that only looks after messages has not ended: there is no quiescence before it has. (One that runs the
-// scheduler until it is told may wait for quiescence.)
-class Looking {
- public:
-  explicit Looking(Pe& pe) : pe_(pe.running && !pe.threads.current() ? &pe : nullptr) {
-    if (pe_) pe_->begin_pending();
-  }
-  ~Looking() {
-    if (pe_) pe_->end_pending();
-  }
-  Looking(const Looking&) = delete;
-
- private:
-  Pe* const pe_;
-};
+// A look that finds nothing is repeated by the program: what it waits for may come from a PE that the same thread runs.
+void let_others_run(Pe& pe) {
+  if (pe.carrier) pe.carrier->yield(false);
+}
 
 // Messages that were captured and not asked for go back to the queue.
 void release_captured(Pe& pe) {
@@ -514,23 +505,37 @@ int CsdScheduleCount(int messages) {
 }
 void CsdSchedulePoll() {
   Pe& pe = here();
-  const Looking looking(pe);
   const scheduler::NestedScheduling nested(pe);
   release_captured(pe);
   pe.clear_stop();
-  while (!pe.stopping() && pe.step()) {
+  if (!pe.step()) {
+    let_others_run(pe);
+  } else {
+    while (!pe.stopping() && pe.step()) {
+    }
   }
   pe.clear_stop();
 }
 }  // extern "C"
-// No more than waits now: those that run may send others for ever.
+// About as much as waits now, as those that run may send others for ever: a step runs several at most. One step there
+// is in any case, as what is waited for may be in the inbox.
 void periapt::converse_run_waiting(Pe& pe) {
-  const Looking looking(pe);
+  int& depth = ConverseState::of(pe).yields_nested;
+  if (depth == yields_nested_max) {
+    fatal("CthYield() outside of a thread, inside " + std::to_string(depth) + " others",
+          Pe::describe ? Pe::describe(pe) : std::string(),
+          "what it runs yields in turn: each stays on the stack until those inside of it have ended",
+          "Make the entry method that does so [threaded]");
+  }
+  ++depth;
   const scheduler::NestedScheduling nested(pe);
   pe.clear_stop();
-  for (std::size_t left = pe.queue_length(); left > 0 && !pe.stopping() && pe.step(); --left) {
+  const std::size_t waiting = pe.queue_length();
+  if (!pe.step()) let_others_run(pe);
+  for (std::size_t left = waiting; left > 1 && !pe.stopping() && pe.step(); --left) {
   }
   pe.clear_stop();
+  --depth;
 }
 extern "C" {
 void CsdScheduleNodePoll() { CsdSchedulePoll(); }

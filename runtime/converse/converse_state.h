@@ -96,6 +96,7 @@ struct ConverseState {
   // instead of to their handlers.
   bool capturing = false;
   std::deque<Message> captured;
+  int yields_nested = 0;  // converse_run_waiting() inside of one another
 
   std::unordered_map<std::uint64_t, std::vector<int>> groups;  // by CmiGroup: PE and number
   int next_group = 0;

@@ -114,13 +114,24 @@ class Grid : public LBTopology {
   int side_ = 1;
 };
 
-struct Complete : LBTopology {
+// Knows the hops of a pair without a search.
+struct Told : LBTopology {
   using LBTopology::LBTopology;
+  void get_pairwise_hop_count(double** hops) override {
+    for (int from = 0; from < npes; ++from)
+      for (int to = 0; to < npes; ++to) hops[from][to] = get_hop_count(from, to);
+  }
+};
+
+struct Complete : Told {
+  using Told::Told;
   int max_neighbors() override { return npes - 1; }
   void neighbors(int pe, int* pes, int& count) override {
     count = 0;
-    for (int other = 0; other < npes; ++other) add_once(pes, count, other, pe);
+    for (int other = 0; other < npes; ++other)
+      if (other != pe) pes[count++] = other;
   }
+  int get_hop_count(int from, int to) override { return from != to; }
 };
 
 template <int k>
@@ -134,10 +145,10 @@ struct Tree : LBTopology {
   }
 };
 
-// Processes of n PEs: the next n PEs are neighbours.
+// Processes of n PEs: the next n PEs are neighbours. As in Charm++ a PE is a hop away from itself.
 template <int n>
-struct Processes : LBTopology {
-  using LBTopology::LBTopology;
+struct Processes : Told {
+  using Told::Told;
   int max_neighbors() override { return std::max(npes - 1, n); }
   void neighbors(int pe, int* pes, int& count) override {
     count = 0;

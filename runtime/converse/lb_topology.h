@@ -25,10 +25,10 @@ class LBTopology {
   virtual void neighbors(int pe, int* pes, int& count) = 0;
   // False, and -1 dimensions, where the network has no coordinates.
   virtual int get_dimension() { return -1; }
-  virtual bool get_processor_coordinates(int pe, int* coordinates) { return false; }
-  virtual bool get_processor_id(const int* coordinates, int* pe) { return false; }
-  virtual bool coordinate_difference(const int* from, const int* to, int* difference) { return false; }
-  virtual bool coordinate_difference(int from, int to, int* difference) { return false; }
+  virtual bool get_processor_coordinates(int /*pe*/, int* /*coordinates*/) { return false; }
+  virtual bool get_processor_id(const int* /*coordinates*/, int* /*pe*/) { return false; }
+  virtual bool coordinate_difference(const int* /*from*/, const int* /*to*/, int* /*difference*/) { return false; }
+  virtual bool coordinate_difference(int /*from*/, int /*to*/, int* /*difference*/) { return false; }
   // On the shortest way; npes where there is none.
   virtual int get_hop_count(int from, int to);
   virtual double per_hop_delay(int last_hop) { return last_hop ? HOP_LINK_DELAY : HOP_LINK_DELAY + HOP_PROC_DELAY; }

@@ -35,7 +35,7 @@ class PUP_cmiAllocSizer : public PUP::sizer {
 
 class PUP_toCmiAllocMem : public PUP::toMem {
  public:
-  explicit PUP_toCmiAllocMem(size_t size) : PUP::toMem(CmiAlloc(static_cast<int>(size))) {}
+  explicit PUP_toCmiAllocMem(size_t size) : PUP::toMem(CmiAlloc(static_cast<int>(size)), size) {}
   explicit PUP_toCmiAllocMem(void* buf) : PUP::toMem(buf) {}
   void pupCmiAllocBuf(void** msg) { pupCmiAllocBuf(msg, static_cast<size_t>(CmiSize(*msg))); }
   void pupCmiAllocBuf(void** msg, size_t msg_size) {

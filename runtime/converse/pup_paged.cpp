@@ -46,7 +46,12 @@ void PUP_toPagedDisk::bytes(void* p, std::size_t n, std::size_t itemSize, PUP::d
     done_ += part;
   }
 }
-PUP_toPagedDisk::~PUP_toPagedDisk() { _pagetable->table[handle] = {std::move(blocks_), done_}; }
+PUP_toPagedDisk::~PUP_toPagedDisk() {
+  // What was put there before by the same address is not wanted any more.
+  pup_pageentry& entry = _pagetable->table[handle];
+  _pagetable->freelist.insert(_pagetable->freelist.end(), entry.blocks.begin(), entry.blocks.end());
+  entry = {std::move(blocks_), done_};
+}
 
 PUP_fromPagedDisk::PUP_fromPagedDisk(void* objhandle, pup_pagetable* pgtable)
     : PUP_pagedDisk(IS_UNPACKING, objhandle, pgtable) {

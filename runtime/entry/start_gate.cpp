@@ -128,7 +128,8 @@ void StartGate::try_open() {
   pe_.enqueue_front(std::exchange(held_, {}));
   if (!create_collections()) return;
   objects_.started = true;
-  // What a constructor that runs the scheduler has taken from there again.
+  // What a constructor that runs the scheduler has taken from there again: to the front, as it was held before, also
+  // before what creations have let go of meanwhile.
   pe_.enqueue_front(std::exchange(held_, {}));
   start_ = Message();
 }

@@ -104,13 +104,13 @@ able::constructor_function able::get_constructor(const PUP_ID& id) {
 
 able* able::clone() const {
   able* self = const_cast<able*>(this);
-  sizer sizing;
+  detail::counter sizing;
   self->pup(sizing);
   std::vector<char> buffer(sizing.size());
-  toMem packing(buffer.data(), buffer.size());
+  detail::writer packing(buffer.data(), buffer.size());
   self->pup(packing);
   std::unique_ptr<able> copy(get_constructor(get_PUP_ID())());
-  fromMem unpacking(buffer.data(), buffer.size());
+  detail::reader unpacking(buffer.data(), buffer.size());
   copy->pup(unpacking);
   return copy.release();
 }

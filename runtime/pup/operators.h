@@ -61,7 +61,7 @@ inline void operator|(er& p, T& t) {
 /// The same with the stream's own type known: a memcpy.
 template <class P, class T,
           typename std::enable_if<detail::is_memory_er<P>::value && as_bytes<T>::value &&
-                                      !(std::is_same<P, fromMem>::value && std::is_const<T>::value),
+                                      !(detail::is_memory_reader<P>::value && std::is_const<T>::value),
                                   int>::type = 0>
 inline void operator|(P& p, T& t) {
   p.array(&t, 1);
@@ -168,7 +168,7 @@ inline void operator|(er& p, F*& f) {
 /// Bytes that t packs to.
 template <class T>
 inline std::size_t size(T& t) {
-  sizer p;
+  detail::counter p;
   p | t;
   return p.size();
 }
@@ -180,14 +180,14 @@ namespace detail {
 /// Packs t into exactly len bytes.
 template <class T>
 inline void toMemBuf(T& t, void* buf, std::size_t len) {
-  toMem p(buf, len);
+  detail::writer p(buf, len);
   p | t;
   if (p.size() != len) detail::raise_size_mismatch(p, len, detail::signature<T>());
 }
 /// Unpacks t from exactly len bytes.
 template <class T>
 inline void fromMemBuf(T& t, const void* buf, std::size_t len) {
-  fromMem p(buf, len);
+  detail::reader p(buf, len);
   p | t;
   if (p.size() != len) detail::raise_size_mismatch(p, len, detail::signature<T>());
 }

@@ -64,23 +64,26 @@ void pup_function(er& p, void* pointer_to_function_pointer) {
 
 }  // namespace detail
 
-void toMem::bytes(void* p, std::size_t n, std::size_t itemSize, dataType) {
-  if (!derived()) detail::check_room(*this, room(), n, itemSize);
+void mem::put(const void* p, std::size_t n, std::size_t itemSize) {
+  detail::check_room(*this, left(), n, itemSize);
   if (n) std::memcpy(get_current_pointer(), p, n * itemSize);
   go_to(position() + n * itemSize);
 }
-
-void fromMem::bytes(void* p, std::size_t n, std::size_t itemSize, dataType) {
-  if (!derived()) detail::check_room(*this, room(), n, itemSize);
+void mem::get(void* p, std::size_t n, std::size_t itemSize) {
+  detail::check_room(*this, left(), n, itemSize);
   if (n) std::memcpy(p, get_current_pointer(), n * itemSize);
   go_to(position() + n * itemSize);
 }
+void toMem::bytes(void* p, std::size_t n, std::size_t itemSize, dataType) { put(p, n, itemSize); }
+void fromMem::bytes(void* p, std::size_t n, std::size_t itemSize, dataType) { get(p, n, itemSize); }
+void detail::writer::bytes(void* p, std::size_t n, std::size_t itemSize, dataType) { put(p, n, itemSize); }
+void detail::reader::bytes(void* p, std::size_t n, std::size_t itemSize, dataType) { get(p, n, itemSize); }
 
 void mem::impl_startSeek(seekBlock& s) { s.data.off = position(); }
 std::size_t mem::impl_tell(seekBlock& s) { return position() - s.data.off; }
 void mem::impl_seek(seekBlock& s, std::size_t off) {
-  if (!derived() && off > end_ - s.data.off) {
-    cursor_ = s.data.off;
+  if (s.data.off > last() || off > last() - s.data.off) {
+    go_to(s.data.off);
     detail::raise_overrun(*this, off, 1);
   }
   go_to(s.data.off + off);

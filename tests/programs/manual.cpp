@@ -1,6 +1,8 @@
 // What Charm++'s manuals and headers offer and other tests do not use: elements held as CkMigratable, records of
 // places, CthYield() outside of threads, an instance of a template entry by reference, networks by name, objects in
 // blocks of a file, messages packed into a block.
+#include <cstring>
+
 #include "manual.decl.h"
 #include "pup_cmialloc.h"
 #include "pup_paged.h"
@@ -38,11 +40,23 @@ void check_networks() {
   for (int i = 0; i < 6; ++i) hops[i] = rows[i];
   tree->get_pairwise_hop_count(hops);
   require(rows[3][5] == 4 && rows[5][3] == 4 && rows[4][4] == 0, "hops in a tree");
+  LBTopology* const complete = LBTopoLookup("complete")(6);
+  complete->neighbors(2, pes, count);
+  require(count == 5 && pes[1] == 1 && pes[2] == 3, "neighbours where all are");
+  LBTopology* const processes = LBTopoLookup("smp_n_2")(6);
+  for (LBTopology* network : {complete, processes}) {
+    network->get_pairwise_hop_count(hops);
+    for (int i = 0; i < 6; ++i)
+      for (int j = 0; j < 6; ++j) require(rows[i][j] == network->get_hop_count(i, j), "hops of all pairs and of one");
+  }
+  require(complete->get_hop_count(1, 5) == 1 && complete->get_hop_count(5, 5) == 0, "hops where all are neighbours");
   require(LBTopoLookup("no_such_network") == nullptr, "a network that there is not");
   delete ring;
   delete torus;
   delete mesh;
   delete tree;
+  delete complete;
+  delete processes;
 }
 
 struct Bulk {
@@ -67,6 +81,16 @@ void check_pages() {
     }
   }
   require(table->maxblk < 20, "blocks are not used again");
+  int number = 0;
+  const long blocks = table->maxblk;
+  for (number = 0; number < 100; ++number) {
+    PUP_toPagedDisk to(&number, table);
+    to | number;
+  }
+  require(table->maxblk <= blocks + 2, "an object that is put again keeps the blocks that it had");
+  PUP_fromPagedDisk from(&number, table);
+  from | number;
+  require(number == 99, "an object that is put again comes out as it was");
   std::fclose(table->fp);
   std::remove(table->fName);
 }
@@ -122,14 +146,21 @@ void check_messages_in_a_block() {
 
 class Main : public CBase_Main {
   int pings_ = 0;
+  bool answered_ = false, quiet_ = false;
   std::string mistake_;
   CProxy_Elements elements_;
+
+  static void look(int round) { round == 0 ? CthYield() : CsdSchedulePoll(); }
 
  public:
   explicit Main(CkArgMsg* arguments) {
     if (arguments->argc > 1) mistake_ = arguments->argv[1];
     delete arguments;
     mainProxy = thisProxy;
+    if (mistake_ == "deep") {
+      thisProxy.nest();
+      return;
+    }
     if (mistake_ == "twice" || mistake_ == "more") take_out_twice(mistake_ == "more");
     require(ALIGN8(13) == 16 && ALIGN8(16) == 16, "ALIGN8");
     check_networks();
@@ -149,8 +180,9 @@ class Main : public CBase_Main {
   void go() {
     CProxy_Yielding::ckNew();
     CProxy_YieldingGroup::ckNew();
+    while (pings_ < 2 + 3 * CkNumPes()) CthYield();  // constructors that yield go on
     CkWaitQD();
-    require(pings_ == 2 + 3 * CkNumPes(), "constructors that yield do not go on");
+    require(pings_ == 2 + 3 * CkNumPes(), "constructors that yield go on twice");
     elements_.look(CkCallback(CkReductionTarget(Main, seen), thisProxy));
   }
   void seen(int sum) {
@@ -163,9 +195,25 @@ class Main : public CBase_Main {
     if (mistake_ == "gone") return elements_[0].useRecordOfTheGone();
     elements_.synchronize();
   }
-  void synced() {
+  void synced() { thisProxy.poll(); }
+  // In an entry that is no thread: for an answer that another PE gives, and for quiescence.
+  void poll() {
+    const CProxy_Answering answering = CProxy_Answering::ckNew();
+    for (int round = 0; round < 2; ++round) {
+      answered_ = quiet_ = false;
+      answering[CkNumPes() - 1].ask();
+      while (!answered_) look(round);
+      CkStartQD(CkCallback(CkIndex_Main::quiet(), thisProxy));
+      while (!quiet_) look(round);
+    }
     CkPrintf("all checks passed\n");
     CkExit();
+  }
+  void answered() { answered_ = true; }
+  void quiet() { quiet_ = true; }
+  void nest() {
+    thisProxy.nest();
+    CthYield();
   }
 };
 
@@ -183,6 +231,11 @@ class YieldingGroup : public CBase_YieldingGroup {
     mainProxy.ping();
   }
   void call() { mainProxy.ping(); }
+};
+
+class Answering : public CBase_Answering {
+ public:
+  void ask() { mainProxy.answered(); }
 };
 
 class Elements : public CBase_Elements {
@@ -242,9 +295,12 @@ class Elements : public CBase_Elements {
   void useRecordOfTheGone() {
     CkLocRec* const mine = myRec;
     mine->setObjTime(1);
-    CkLocRec copy = *mine;
+    CkLocRec* const asked = ckGetArrayManager()->elementNrec(ckGetID().getElementID());
     ckDestroy();
-    copy.setObjTime(1);
+    // The room of the element has other contents by and by.
+    void* const other = operator new(sizeof(Elements));
+    std::memset(other, 0x5a, sizeof(Elements));
+    asked->setObjTime(1);
   }
   void goAway() { contribute(CkCallback(CkReductionTarget(Main, synced), mainProxy)); }
 };

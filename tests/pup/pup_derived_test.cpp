@@ -160,6 +160,53 @@ TEST(DerivedStreams, GoBackAndAhead) {
   EXPECT_EQ(back[1], 2);
 }
 
+// A length that they are given holds for them, too.
+class Writing : public PUP::toMem {
+ public:
+  using PUP::toMem::toMem;
+};
+class Reading : public PUP::fromMem {
+ public:
+  using PUP::fromMem::fromMem;
+};
+TEST(DerivedStreams, KeepTheirLength) {
+  const pup_test::ThrowErrors errors;
+  std::vector<char> room(12, 'x');
+  double value = 1;
+  Writing to(room.data(), std::size_t(10));
+  EXPECT_EQ(to.limit(), 10u);
+  to | value;
+  EXPECT_EQ(to.remaining(), 2u);
+  EXPECT_THROW(to | value, PUP::error);
+  EXPECT_THROW(to.advance(3), PUP::error);
+  to.advance(2);
+  EXPECT_EQ(to.remaining(), 0u);
+  EXPECT_EQ(room[10], 'x');
+
+  Reading from(room.data(), std::size_t(4));
+  EXPECT_THROW(from | value, PUP::error);
+  std::size_t many = 5;
+  PUP::toMemBuf(many, room.data(), sizeof many);
+  Reading counted(room.data(), sizeof many);
+  std::vector<int> numbers;
+  EXPECT_THROW(counted | numbers, PUP::error);
+  EXPECT_TRUE(numbers.empty());
+
+  Reading unknown(room.data());
+  EXPECT_EQ(unknown.remaining(), PUP::unbounded);
+  EXPECT_EQ(unknown.limit(), PUP::unbounded);
+}
+TEST(DerivedStreams, DoNotSeekPastTheirLength) {
+  const pup_test::ThrowErrors errors;
+  const std::size_t table[3] = {24, 1000, 2000};  // sections that begin far behind the end
+  Reading from(table, sizeof table);
+  const auto seek = [&] {
+    PUP::seekBlock sections(from, 2);
+    sections.seek(1);
+  };
+  EXPECT_THROW(seek(), PUP::error);
+}
+
 // Those that are not derived keep their ends.
 TEST(DerivedStreams, LeaveTheOthersChecked) {
   const pup_test::ThrowErrors errors;

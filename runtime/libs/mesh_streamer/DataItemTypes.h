@@ -30,7 +30,7 @@ int defaultMeshStreamerDeliver(char* bytes, void* client) {
   ClientType& receiver = *static_cast<ClientType*>(client);
   if constexpr (periapt::mesh_streamer::owns<dtype>) {
     dtype item;
-    PUP::fromMem unpacker(bytes);
+    PUP::detail::reader unpacker(bytes);
     unpacker | item;
     receiver.process(item);
   } else {

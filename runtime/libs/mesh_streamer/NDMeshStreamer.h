@@ -406,7 +406,7 @@ void MeshStreamer<dtype, RouterType>::pass_on(const dtype& item, int pe, const C
 template <class dtype, class RouterType>
 void MeshStreamer<dtype, RouterType>::send(int peer) {
   Buffer& buffer = buffers_[static_cast<std::size_t>(peer)];
-  PUP::sizer sizer;
+  PUP::detail::counter sizer;
   periapt::mesh_streamer::pup_each(sizer, buffer.items);
   const std::size_t bytes = sizer.size();
   int sizes[] = {static_cast<int>(buffer.destinations.size()), static_cast<int>(buffer.targets.size()),
@@ -418,7 +418,7 @@ void MeshStreamer<dtype, RouterType>::send(int peer) {
   message->targeted = sizes[1] > 0;
   std::copy(buffer.destinations.begin(), buffer.destinations.end(), message->destinations);
   std::copy(buffer.targets.begin(), buffer.targets.end(), message->targets);
-  PUP::toMem packer(message->items);
+  PUP::detail::writer packer(message->items);
   periapt::mesh_streamer::pup_each(packer, buffer.items);
   kept_ -= buffer.items.size();
   buffer.items.clear();
@@ -445,7 +445,7 @@ void MeshStreamer<dtype, RouterType>::receiveAlongRoute(MeshStreamerItems* messa
   std::vector<dtype> own;
   if constexpr (periapt::mesh_streamer::owns<dtype>) {
     own.resize(static_cast<std::size_t>(message->count));
-    PUP::fromMem unpacker(message->items);
+    PUP::detail::reader unpacker(message->items);
     periapt::mesh_streamer::pup_each(unpacker, own);
     items = own.data();
   }
