@@ -237,8 +237,7 @@ class Both : public CBase_Both {
   void pup(PUP::er&) override {}
 };
 
-// Calls AtSync() in its constructor, and where a step moves all that may move, waits there for its end where each PE is
-// a process.
+// Calls AtSync() in its constructor.
 class Early : public CBase_Early {
   bool asked_ = false, resumed_ = false, made_ = false;
   int from_ = CkMyPe();
@@ -254,8 +253,6 @@ class Early : public CBase_Early {
     usesAutoMeasure = false;
     AtSync();
     require(asked_, "UserSetLBLoad() is not called of the base whose constructor calls AtSync()");
-    // Not where two PEs may share a thread: the other one would not run.
-    while (balanced && CkNumPes() == CkNumNodes() && !resumed_) CthYield();
   }
   explicit Early(CkMigrateMessage*) {}
   void pup(PUP::er& p) override {
