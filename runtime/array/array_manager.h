@@ -324,10 +324,9 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   std::unique_ptr<ArrayListeners> listeners_;
   Construction construction_;
   std::vector<Making> making_;
-  std::vector<std::ptrdiff_t>
-      further_;                // where in an object its further array bases are, in the order they are made in
-  int populate_entry_ = -1;    // constructor of the first elements
-  bool inserting_ = false;     // between beginInserting() and doneInserting()
+  std::vector<std::ptrdiff_t> further_;  // where in an object its further array bases are, in the order of their making
+  int populate_entry_ = -1;              // constructor of the first elements
+  bool inserting_ = false;               // between beginInserting() and doneInserting()
   bool filling_first_ = true;  // its first elements are being made: they contribute to the callback of its creation
 };
 

@@ -333,13 +333,12 @@ void answer_by_callback(const CkCallback& callback, void* message) {
   CcsDelayedReply reply;
   std::memcpy(&reply, &callback.d.ccsReply, sizeof reply);
   if (message == nullptr) return CcsSendDelayedReply(reply, 0, nullptr);
+  const auto send = [&reply](auto* answer) { CcsSendDelayedReply(reply, answer->getLength(), answer->getData()); };
   const int type = envelope_of(message)->message_type;
   if (type == CMessage_CkDataMsg::__idx) {
-    auto* const answer = static_cast<CkDataMsg*>(message);
-    CcsSendDelayedReply(reply, answer->getLength(), answer->getData());
+    send(static_cast<CkDataMsg*>(message));
   } else if (type == CMessage_CkReductionMsg::__idx) {
-    auto* const answer = static_cast<CkReductionMsg*>(message);
-    CcsSendDelayedReply(reply, answer->getLength(), answer->getData());
+    send(static_cast<CkReductionMsg*>(message));
   } else {
     fatal(std::string("a callback that answers a CCS request is sent a message of class ") + message_info(type).name,
           describe_running(*Pe::current()), "an answer is the bytes of a CkDataMsg, or of a reduction's result",

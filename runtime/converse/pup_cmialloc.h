@@ -15,22 +15,22 @@
 #define ALIGN8_LONG(x) (intptr_t)((~7) & ((x) + 7))
 
 namespace periapt {
-// Each message stands behind its size, and begins at a multiple of 8.
+// A message stands behind its size; both begin at multiples of 8.
 inline void pup_message(PUP::er& p, void* bytes, std::size_t size) {
   char nothing[8] = {};
   p(nothing, ALIGN8(p.size()) - p.size());
   p(static_cast<char*>(bytes), size);
+}
+inline void pup_sized_message(PUP::er& p, void* bytes, std::size_t size) {
+  pup_message(p, &size, sizeof size);
+  pup_message(p, bytes, size);
 }
 }  // namespace periapt
 
 class PUP_cmiAllocSizer : public PUP::sizer {
  public:
   void pupCmiAllocBuf(void** msg) { pupCmiAllocBuf(msg, static_cast<size_t>(CmiSize(*msg))); }
-  void pupCmiAllocBuf(void** msg, size_t msg_size) {
-    std::size_t size = msg_size;
-    periapt::pup_message(*this, &size, sizeof size);
-    periapt::pup_message(*this, *msg, size);
-  }
+  void pupCmiAllocBuf(void** msg, size_t msg_size) { periapt::pup_sized_message(*this, *msg, msg_size); }
 };
 
 class PUP_toCmiAllocMem : public PUP::toMem {
@@ -38,11 +38,7 @@ class PUP_toCmiAllocMem : public PUP::toMem {
   explicit PUP_toCmiAllocMem(size_t size) : PUP::toMem(CmiAlloc(static_cast<int>(size)), size) {}
   explicit PUP_toCmiAllocMem(void* buf) : PUP::toMem(buf) {}
   void pupCmiAllocBuf(void** msg) { pupCmiAllocBuf(msg, static_cast<size_t>(CmiSize(*msg))); }
-  void pupCmiAllocBuf(void** msg, size_t msg_size) {
-    std::size_t size = msg_size;
-    periapt::pup_message(*this, &size, sizeof size);
-    periapt::pup_message(*this, *msg, size);
-  }
+  void pupCmiAllocBuf(void** msg, size_t msg_size) { periapt::pup_sized_message(*this, *msg, msg_size); }
 };
 
 class PUP_fromCmiAllocMem : public PUP::fromMem {
