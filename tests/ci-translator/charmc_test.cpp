@@ -456,8 +456,43 @@ TEST_F(Charmc, QuestionsGoToTheCompiler) {
   EXPECT_THAT(charmc("--version").text, HasSubstr("charmc (Periapt)"));
   EXPECT_THAT(charmc("-V").text, testing::StartsWith("Charm++ Version 80000 "));
   EXPECT_THAT(charmc("-h").text, HasSubstr("-module"));
-  EXPECT_THAT(charmc("-print-building-blocks").text, HasSubstr("CHARM_CXX="));
   EXPECT_THAT(charmc("-E -dM -x c++ /dev/null").text, HasSubstr("#define __cplusplus"));
+}
+
+// A build system of the program's own runs compilers and the linker, and writes what registers modules.
+TEST_F(Charmc, BuildingBlocksBuildAProgram) {
+  write("hello.ci", "mainmodule hello { mainchare Main { entry Main(CkArgMsg*); entry void ready(); }; };\n");
+  write("hello.C",
+        "#include \"hello.decl.h\"\n#include \"completion.h\"\n#ifndef GREETING\n#error -D is lost\n#endif\n"
+        "struct Main : CBase_Main {\n"
+        "  Main(CkArgMsg* m) {\n    delete m;\n    CProxy_CompletionDetector detector = "
+        "CProxy_CompletionDetector::ckNew();\n"
+        "    thisProxy.ready();\n  }\n"
+        "  void ready() {\n    CkPrintf(\"PEs: %d %d\\n\", CkNumPes(), GREETING);\n    CkExit();\n  }\n};\n"
+        "#include \"hello.def.h\"\n");
+  write("modules.C",
+        "void _registerCommonLBs();\nvoid _registercompletion();\nvoid _registerTraceSummary();\n"
+        "void _createTracesummary(char**);\n"
+        "void _registerExternalModules(char**) {\n  _registerCommonLBs();\n  _registercompletion();\n  "
+        "_registerTraceSummary();\n}\n"
+        "void _createTraces(char** argv) { _createTracesummary(argv); }\n");
+  write("build.sh",
+        std::string("set -e\nblocks=$(") + PERIAPT_CHARMC +
+            " -print-building-blocks -DGREETING=7 -module completion -module CommonLBs -tracemode summary)\n"
+            "eval \"$blocks\"\n\"$CHARMBIN/charmc\" hello.ci\n"
+            "for source in hello modules; do eval \"$CHARM_CXX $CHARM_CXX_FLAGS -c $source.C -o $source.o\"; done\n"
+            "$CHARM_LDXX hello.o modules.o $CHARM_LDXX_FLAGS -o by_cxx\n./by_cxx +p2\n"
+            "$CHARM_LD hello.o modules.o $CHARM_LD_FLAGS -o by_c\n./by_c +p1\nls\n");
+  const Outcome outcome = run("sh build.sh");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_THAT(outcome.text, HasSubstr("PEs: 2 7\n"));
+  EXPECT_THAT(outcome.text, HasSubstr("PEs: 1 7\n"));
+  EXPECT_THAT(outcome.text, HasSubstr("by_cxx.sum.sts")) << "-tracemode was not registered";
+}
+TEST_F(Charmc, BuildingBlocksOfAMissingModuleAreNone) {
+  const Outcome outcome = charmc("-print-building-blocks -module nosuch");
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.text, HasSubstr("-module nosuch: there is no libmodulenosuch.a"));
 }
 
 TEST_F(Charmc, IsACompilerForCMake) {

@@ -117,12 +117,6 @@ bool endsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
-
 bool isLibrary(const LinkItem& item) {
   if (!item.isFile)
     return item.text.rfind("-l", 0) == 0 || item.text.rfind("-L", 0) == 0 || item.text.rfind("-Wl,", 0) == 0;
@@ -252,6 +246,41 @@ std::vector<LinkItem> withoutPython(const std::vector<LinkItem>& items) {
   return out;
 }
 
+/// What a program consists of besides what registers its modules.
+struct ProgramPieces {
+  ModulePieces modules;
+  std::vector<std::string> traces;
+  std::vector<std::string> line;  ///< files, flags and libraries, in the linker's order
+};
+
+std::optional<ProgramPieces> programPieces(const Job& job, const std::vector<LinkItem>& items) {
+  ProgramPieces out;
+  std::set<std::string> seen;
+  const std::vector<std::string> folders = libraryFolders(job);
+  for (const std::string& name : job.options.modules)
+    if (!gatherModule(name, folders, out.modules, seen)) return std::nullopt;
+  for (const std::string& text : job.options.balancers) {  // one of the user's own is a module too
+    const std::string name = text.substr(0, text.find(':'));
+    if (findIn(folders, "libmodule" + name + ".a") && !gatherModule(name, folders, out.modules, seen))
+      return std::nullopt;
+  }
+  std::vector<std::string> libraries = out.modules.archives;
+  auto add = [&libraries](const std::vector<std::string>& words) {
+    libraries.insert(libraries.end(), words.begin(), words.end());
+  };
+  std::vector<std::string> traceArchives;
+  out.traces = traceModes(job, items, traceArchives);
+  for (const std::string& folder : job.layout.libraries) libraries.push_back("-L" + folder);
+  add(out.modules.flags);
+  add(traceArchives);
+  add(languageLibraries(job.options));
+  libraries.push_back("-lperiapt");
+  add(system_libraries);
+  out.line = linkLine(seen.count("PythonCCS") != 0 ? withoutPython(items) : items, libraries);
+  out.line.insert(out.line.end(), job.layout.linkFlags.begin(), job.layout.linkFlags.end());
+  return out;
+}
+
 std::optional<fs::path> compileModuleInit(const Job& job, const ModulePieces& modules,
                                           const std::vector<std::string>& traces) {
   const fs::path folder = job.options.save ? fs::path(".") : job.temporary;
@@ -270,18 +299,9 @@ std::optional<fs::path> compileModuleInit(const Job& job, const ModulePieces& mo
 }
 
 bool program(const Job& job, const std::vector<LinkItem>& items) {
-  ModulePieces modules;
-  std::set<std::string> seen;
-  const std::vector<std::string> folders = libraryFolders(job);
-  for (const std::string& name : job.options.modules)
-    if (!gatherModule(name, folders, modules, seen)) return false;
-  for (const std::string& text : job.options.balancers) {  // one of the user's own is a module too
-    const std::string name = text.substr(0, text.find(':'));
-    if (findIn(folders, "libmodule" + name + ".a") && !gatherModule(name, folders, modules, seen)) return false;
-  }
-  if (!job.options.noModuleInit && !haveBalancers(job, items, folders, modules)) return false;
-  std::vector<std::string> traceArchives;
-  const std::vector<std::string> traces = traceModes(job, items, traceArchives);
+  const auto pieces = programPieces(job, items);
+  if (!pieces) return false;
+  if (!job.options.noModuleInit && !haveBalancers(job, items, libraryFolders(job), pieces->modules)) return false;
   std::vector<std::string> command = job.ldxx();
   auto add = [&command](const std::vector<std::string>& words) {
     command.insert(command.end(), words.begin(), words.end());
@@ -289,22 +309,11 @@ bool program(const Job& job, const std::vector<LinkItem>& items) {
   add(job.options.compile);
   add(job.options.ldOptions);
   if (!job.options.noModuleInit) {
-    const auto init = compileModuleInit(job, modules, traces);
+    const auto init = compileModuleInit(job, pieces->modules, pieces->traces);
     if (!init) return false;
     command.push_back(init->string());
   }
-  std::vector<std::string> libraries = modules.archives;
-  auto addLibraries = [&libraries](const std::vector<std::string>& words) {
-    libraries.insert(libraries.end(), words.begin(), words.end());
-  };
-  for (const std::string& folder : job.layout.libraries) libraries.push_back("-L" + folder);
-  addLibraries(modules.flags);
-  addLibraries(traceArchives);
-  addLibraries(languageLibraries(job.options));
-  libraries.push_back("-lperiapt");
-  addLibraries(system_libraries);
-  add(linkLine(seen.count("PythonCCS") != 0 ? withoutPython(items) : items, libraries));
-  add(job.layout.linkFlags);
+  add(pieces->line);
   add({"-o", job.options.output});
   if (!runTool(job, std::move(command), Tool::linker)) return false;
   placeCharmrun(job);
@@ -346,6 +355,12 @@ std::string moduleInit(const Job& job, const std::vector<std::string>& modules,
   return out;
 }
 
+std::optional<std::vector<std::string>> programLine(const Job& job) {
+  auto pieces = programPieces(job, job.options.link);
+  if (!pieces) return std::nullopt;
+  return std::move(pieces->line);
+}
+
 bool link(const Job& job, const std::vector<LinkItem>& items) {
   bool done = false;
   if (endsWith(job.options.output, ".a")) {
@@ -362,28 +377,6 @@ bool link(const Job& job, const std::vector<LinkItem>& items) {
     fs::remove(job.options.output, error);
   }
   return done;
-}
-
-void printBuildingBlocks(const Job& job) {
-  std::string includes;
-  for (const std::string& folder : job.layout.includes) includes += (includes.empty() ? "-I" : " -I") + folder;
-  std::string libraries;
-  for (const std::string& folder : job.layout.libraries) libraries += "-L" + folder + " ";
-  libraries += "-lperiapt";
-  for (const std::string& library : system_libraries) libraries += " " + library;
-  for (const std::string& flag : job.layout.linkFlags) libraries += " " + flag;
-  const std::string lib = job.layout.libraries.front();
-  const std::string cc = joined(job.cc());
-  std::printf("CHARM_CC='%s'\nCHARM_CC_FLAGS='%s %s'\n", cc.c_str(), charmc_macro, includes.c_str());
-  std::string needed;
-  for (const std::string& flag : job.neededFlags()) needed += flag + " ";
-  const std::string cxx = joined(job.cxx());
-  std::printf("CHARM_CXX='%s'\nCHARM_CXX_FLAGS='-std=gnu++17 %s%s %s'\n", cxx.c_str(), needed.c_str(), charmc_macro,
-              includes.c_str());
-  std::printf("CHARM_LD='%s'\nCHARM_LD_FLAGS=''\n", cc.c_str());
-  std::printf("CHARM_LDXX='%s'\nCHARM_LDXX_FLAGS=''\nCHARM_LIBS='%s'\n", joined(job.ldxx()).c_str(), libraries.c_str());
-  std::printf("CHARMBIN='%s'\nCHARMINC='%s'\nCHARMLIB='%s'\n", job.layout.bin.c_str(),
-              job.layout.includes.front().c_str(), lib.c_str());
 }
 
 }  // namespace periapt::charmc

@@ -102,7 +102,7 @@ int run(Job& job) {
   for (const std::string& warning : options.warnings) std::fprintf(stderr, "charmc: warning: %s\n", warning.c_str());
   if (options.verbose)
     for (const std::string& remark : options.remarks) std::fprintf(stderr, "charmc: %s\n", remark.c_str());
-  if (options.printBuildingBlocks) return printBuildingBlocks(job), 0;
+  if (options.printBuildingBlocks) return printBuildingBlocks(job) ? 0 : 1;
   if (options.version) std::printf("%s\n", versionText().c_str());
   for (const std::string& file : options.ciFiles)
     if (!translateCi(job, file) && !options.touchOnFailure) return 1;

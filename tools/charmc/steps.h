@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,12 @@ bool link(const Job& job, const std::vector<LinkItem>& items);
 std::string moduleInit(const Job& job, const std::vector<std::string>& modules,
                        const std::vector<std::string>& traceModes);
 
-void printBuildingBlocks(const Job& job);
+/// What stands behind a program's own objects on its link line: flags, modules, libraries. None: a module is missing,
+/// which has been said.
+std::optional<std::vector<std::string>> programLine(const Job& job);
+
+/// For build systems that run compilers and linkers themselves: in the names of Charm++'s charmc, with what the options
+/// add. False where a module is missing.
+bool printBuildingBlocks(const Job& job);
 
 }  // namespace periapt::charmc
