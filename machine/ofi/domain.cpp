@@ -163,7 +163,8 @@ Result<fi_addr_t> Domain::address_of(std::span<const std::byte> name) {
   const auto [known, is_new] =
       known_.try_emplace(std::string(reinterpret_cast<const char*>(name.data()), name.size()), FI_ADDR_UNSPEC);
   if (!is_new) return known->second;
-  if (const int count = ::fi_av_insert(addresses_.get(), name.data(), 1, &known->second, 0, nullptr); count == 1)
+  if (const int count = ::fi_av_insert(addresses_.get(), known->first.data(), 1, &known->second, 0, nullptr);
+      count == 1)
     return known->second;
   known_.erase(known);
   return Status::failure("its address means nothing to " + provider.name());

@@ -20,8 +20,11 @@ class OfiFailingCalls : public testing::Test {
   void SetUp() override { faults() = {}; }
   void TearDown() override { faults() = {}; }
 
+  static Subject subject() {
+    return {.factory = &ofi::factory, .options = {{"+net-devices", "127.0.0.1"}, {"+ofi-provider", "fake"}}};
+  }
   static void live() {
-    Life life({.factory = &ofi::factory, .options = {{"+net-devices", "127.0.0.1"}, {"+ofi-provider", "fake"}}});
+    Life life(subject());
     life.live();
   }
   static void fail_at_each(const char* call, int error, int times) {
@@ -47,6 +50,15 @@ TEST_F(OfiFailingCalls, WithoutOneAllComes) {
       EXPECT_EQ(fake_fabric::alive(), 0);
     }
   }
+}
+
+TEST_F(OfiFailingCalls, AMessageThatComesTwiceIsALoss) {
+  Pair pair(subject());
+  faults().next_twice = true;
+  pair.a.push(*pair.ab, 5000, 0, {&pair.b});
+  pump(pair.both(), [&] { return !pair.b.losses.empty() && !pair.a.losses.empty(); });
+  EXPECT_EQ(pair.b.arrived_from(1), 2u) << "the one of the link's beginning, and this one";
+  EXPECT_EQ(pair.b.losses[0].reason, "worker 1: it sent what this version does not understand");
 }
 
 TEST_F(OfiFailingCalls, EndEachThingOnce) {

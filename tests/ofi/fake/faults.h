@@ -24,7 +24,8 @@ struct Faults {
   bool registers_all = true;                  ///< memory of this side must be registered as well (FI_MR_LOCAL)
   bool without_memory = false;                ///< no puts and gets
   std::uint64_t late_one_in = 0;              ///< of so many messages one is told after the next; 0: none
-  std::uint64_t messages = 0;                 ///< so far
+  std::uint64_t messages = 0;                 ///< so far, where some are late
+  bool next_twice = false;                    ///< the next message comes twice
 
   /// 0, or the error with which this call fails.
   int hit(const char* call) {

@@ -16,6 +16,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/ofi/fake/faults.h"
@@ -217,6 +218,7 @@ void carry(Endpoint* to, const void* bytes, std::size_t size) {
   if (to == nullptr) return;
   const auto* first = static_cast<const std::byte*>(bytes);
   to->waiting.emplace_back(first, first + size);
+  if (std::exchange(faults.next_twice, false)) to->waiting.emplace_back(first, first + size);
   deliver(*to);
 }
 
