@@ -52,6 +52,15 @@ TEST_F(OfiFailingCalls, WithoutOneAllComes) {
   }
 }
 
+// Where the library of one host is older, say.
+TEST_F(OfiFailingCalls, WhatHasNoPutsDoesNotReachWhatHas) {
+  Worker a(subject(), 1);
+  faults().without_memory = true;
+  Worker b(subject(), 2);
+  EXPECT_FALSE(a.transport().reaches(b.address()));
+  EXPECT_FALSE(b.transport().reaches(a.address()));
+}
+
 TEST_F(OfiFailingCalls, AMessageThatComesTwiceIsALoss) {
   Pair pair(subject());
   faults().next_twice = true;
