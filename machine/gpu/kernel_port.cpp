@@ -205,8 +205,9 @@ int KernelPort::gpu() const { return ring_->gpu; }
 std::optional<std::span<const std::byte>> KernelPort::next() const {
   ck_port_place& place = ring_->place(next_);
   if (word(place.number).load(std::memory_order_acquire) != next_) return std::nullopt;
-  const std::uint64_t bytes = place.bytes < handle_.most ? place.bytes : handle_.most;
-  return std::span(reinterpret_cast<const std::byte*>(&place + 1), bytes);
+  // Read once: a kernel of the program that is wrong may write there at any time.
+  const std::uint64_t bytes = word(place.bytes).load(std::memory_order_relaxed);
+  return std::span(reinterpret_cast<const std::byte*>(&place + 1), std::min<std::uint64_t>(bytes, handle_.most));
 }
 
 // release: its partner is ck_port_take_place(); the places have been read.
@@ -258,7 +259,9 @@ KernelPort::Closing KernelPort::close_on(std::uint64_t now_ns) {
   asked_before_ = ends_at;
   asked_ns_ = now_ns;
   failure_ = ask_next();
-  return failure_ ? Closing::under_way : Closing::given_up;
+  if (!failure_) return Closing::given_up;
+  // More has come than was counted: the count was older, or a kernel has written where it may not.
+  return ends_at < next_ ? not_yet : Closing::under_way;
 }
 
 // ---- counters

@@ -26,7 +26,7 @@ constexpr std::uint64_t kPatienceNs = 1'000'000'000;
 Address OfiTransport::address_of(const Provider& provider) {
   Address own;
   own.format = provider.format;
-  own.provider = std::hash<std::string>{}(provider.provider);
+  own.provider = std::hash<std::string>{}(provider.provider + (provider.memory ? "" : ", messages only"));
   if (provider.reaches_this_host_only()) own.host = boot_number();
   return own;
 }
@@ -48,6 +48,7 @@ Result<ucx::Link*> OfiTransport::connect(ucx::PeerId peer, Bytes bytes) {
   if (bytes.size() < sizeof there || !ucx::unpack(bytes.first(sizeof there), &there) || there.magic != kMagic)
     return Status::failure("that is no address of the ofi transport");
   if (OfiLink* known = links_.find(peer)) return static_cast<ucx::Link*>(known);
+  if (!domain_.broken().empty()) return Status::failure(domain_.broken());
   Result<ucx::Link*> met = meeting_.connect(peer, bytes.subspan(sizeof there));
   if (!met) return met.status();
   return static_cast<ucx::Link*>(&new_link(peer, **met));
@@ -82,10 +83,12 @@ void OfiTransport::take_call(ucx::Link& from, ucx::Header head, Bytes rest) {
 
 Status OfiTransport::take_here(OfiLink& link, const Here& here, Bytes rest) {
   const std::size_t first = here.messages_bytes;
-  if (link.open() || first == 0 || rest.size() != first + here.memory_bytes) return Status::failure(kNotUnderstood);
+  const bool has_memory = here.memory_bytes != 0;
+  if (link.open() || first == 0 || rest.size() != first + here.memory_bytes || has_memory != domain_.provider.memory)
+    return Status::failure(kNotUnderstood);
   const Result<fi_addr_t> messages = domain_.address_of(rest.first(first));
   if (!messages) return messages.status();
-  if (here.memory_bytes != 0 && domain_.provider.memory) {
+  if (has_memory) {
     const Result<fi_addr_t> memory = domain_.address_of(rest.subspan(first));
     if (!memory) return memory.status();
     link.memory = *memory;

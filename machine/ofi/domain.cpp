@@ -26,9 +26,12 @@ std::string file_of(std::span<const std::byte> name) {
              : std::string();
 }
 
-// Has the process of such a file, PID:USER:NUMBER, died? Its number may be kept for a parent that has not asked.
+// Has the process of such a file, PID:USER:NUMBER, died? Its number may be kept for a parent that has not asked. A file
+// of another name is none of the provider's.
 bool is_of_the_dead(const std::string& file) {
-  const std::string process = file.substr(file.rfind('/') + 1, file.find(':') - file.rfind('/') - 1);
+  const std::string name = file.substr(file.rfind('/') + 1), process = name.substr(0, name.find(':'));
+  if (process.empty() || name.find_first_not_of("0123456789:") != std::string::npos) return false;
+  if (std::count(name.begin(), name.end(), ':') != 2) return false;
   std::ifstream status("/proc/" + process + "/stat");
   std::string text;
   if (!std::getline(status, text)) return true;
@@ -56,6 +59,11 @@ Domain::~Domain() {
 
 Status Domain::refused(const char* what, int error) const {
   return Status::failure(provider.name() + " gives no " + what + ": " + text_of(-error));
+}
+
+void Domain::broke(const char* what, int error) {
+  if (error != FI_EINTR && broken_.empty())
+    broken_ = provider.name() + " gives no more " + what + ": " + text_of(error);
 }
 
 Status Domain::open() {
@@ -144,10 +152,19 @@ void Domain::remove_file_of(std::span<const std::byte> name) {
   if (const std::string file = file_of(name); !file.empty() && is_of_the_dead(file)) ::unlink(file.c_str());
 }
 
+/// The provider reads as much of a name as its own names have, or as a string goes on.
+bool Domain::is_whole(std::span<const std::byte> name) const {
+  if (info().addr_format == FI_ADDR_STR) return std::find(name.begin(), name.end(), std::byte{0}) != name.end();
+  return name.size() == messages_name_.size();
+}
+
 Result<fi_addr_t> Domain::address_of(std::span<const std::byte> name) {
-  const auto [known, is_new] = known_.try_emplace({name.begin(), name.end()}, FI_ADDR_UNSPEC);
+  if (!is_whole(name)) return Status::failure("its address means nothing to " + provider.name());
+  const auto [known, is_new] =
+      known_.try_emplace(std::string(reinterpret_cast<const char*>(name.data()), name.size()), FI_ADDR_UNSPEC);
   if (!is_new) return known->second;
-  if (const int count = ::fi_av_insert(addresses_.get(), name.data(), 1, &known->second, 0, nullptr); count == 1)
+  if (const int count = ::fi_av_insert(addresses_.get(), known->first.data(), 1, &known->second, 0, nullptr);
+      count == 1)
     return known->second;
   known_.erase(known);
   return Status::failure("its address means nothing to " + provider.name());
@@ -195,8 +212,10 @@ bool Domain::post_receives() {
   void* key = region_ == nullptr ? nullptr : ::fi_mr_desc(region_.get());
   while (!unposted_.empty()) {
     const std::uint32_t number = unposted_.back();
-    if (::fi_recv(messages_.get(), slot(number), kSlotBytes, key, FI_ADDR_UNSPEC, &requests_[number]) != 0)
-      return false;
+    const auto error = static_cast<int>(
+        -::fi_recv(messages_.get(), slot(number), kSlotBytes, key, FI_ADDR_UNSPEC, &requests_[number]));
+    if (error != 0 && error != FI_EAGAIN) broke("room for messages", error);
+    if (error != 0) return false;
     unposted_.pop_back();
   }
   return true;

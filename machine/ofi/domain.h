@@ -83,11 +83,14 @@ class Domain {
         take(*static_cast<Request*>(entry.op_context), entry.len);
       return static_cast<std::size_t>(count);
     }
+    if (count != 0 && count != -FI_EAGAIN && count != -FI_EAVAIL) broke("completions", static_cast<int>(-count));
     Fault fault;
     if (count != -FI_EAVAIL || !next_fault(&fault)) return 0;
     fail(fault.request, fault.error, fault.text);
     return 1;
   }
+  /// Why nothing comes nor ends any more, as the provider has said; empty: it does.
+  const std::string& broken() const { return broken_; }
   /// -1: this provider must be looked at, it tells nothing.
   int events_fd() const { return events_fd_; }
   /// False: there is something to look at.
@@ -139,6 +142,8 @@ class Domain {
   };
   fi_info& info() const { return *provider.info; }
   Status refused(const char* what, int error) const;
+  void broke(const char* what, int error);
+  bool is_whole(std::span<const std::byte> name) const;
   Status open_queue();
   Status open_endpoint(Held<fid_ep>* endpoint, std::vector<std::byte>* name);
   Status make_slots();
@@ -156,11 +161,12 @@ class Domain {
   Held<fid_mr> region_;
   std::unique_ptr<std::byte, Unmap> memory_{nullptr, Unmap{0}};
   std::vector<std::byte> messages_name_, memory_name_;
-  std::map<std::vector<std::byte>, fi_addr_t> known_;  // peers by name
-  std::vector<Request> requests_;                      // one a slot
+  std::map<std::string, fi_addr_t> known_;  // peers by name
+  std::vector<Request> requests_;           // one a slot
   std::vector<std::uint32_t> unposted_, free_slots_;
   std::size_t inject_max_ = 0;
   int events_fd_ = -1;
+  std::string broken_;
   // For the call that is being made: structures that fi_msg_rma points to.
   iovec local_{};
   fi_rma_iov remote_{};

@@ -169,6 +169,9 @@ int OfiTransport::progress() {
     lost_.erase(lost_.begin());
     fail(*lost.link, lost.reason);
   }
+  if (!domain_.broken().empty()) [[unlikely]] {
+    for (std::size_t i = 0; i < links_.size(); ++i) fail(links_[i], domain_.broken());
+  }
   if (!leaving_.empty()) see_off();
   if (!attended_.empty()) attend();
   domain_.post_receives();
@@ -224,8 +227,9 @@ void OfiTransport::take_arrival(std::uint32_t slot, std::size_t bytes) {
     // of a link that has gone, or a stranger's
   } else if (prefix.number == link->next_in) {
     take_in_turn(*link, message);
-  } else if (!link->early.try_emplace(prefix.number, message.begin(), message.end()).second) {
-    fail(*link, "it sent what this version does not understand");
+  } else if (static_cast<std::int32_t>(prefix.number - link->next_in) < 0 ||
+             !link->early.try_emplace(prefix.number, message.begin(), message.end()).second) {
+    fail(*link, "it sent what this version does not understand");  // one that has come already
   }
   domain_.give_receive(slot);
 }

@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kMagic = 0x3169'666f;  // "ofi1": changes with al
 struct Address {
   std::uint32_t magic = kMagic;
   std::uint32_t format = 0;    ///< of the provider's addresses
-  std::uint64_t provider = 0;  ///< a number made of its name
+  std::uint64_t provider = 0;  ///< a number made of its name, and of whether it puts and gets
   std::uint64_t host = 0;      ///< where a provider that reaches this host alone means something; else 0
 };
 static_assert(sizeof(Address) == 24);
@@ -31,7 +31,7 @@ static_assert(sizeof(Address) == 24);
 struct Here {
   std::uint32_t magic = kMagic;
   std::uint16_t messages_bytes = 0;  ///< of the address of messages
-  std::uint16_t memory_bytes = 0;    ///< of that of memory; 0: it has none
+  std::uint16_t memory_bytes = 0;    ///< of that of memory; 0: neither side has one
   std::uint64_t token = 0;           ///< in front of all that is sent to it
 };
 static_assert(sizeof(Here) == 16);

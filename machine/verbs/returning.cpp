@@ -177,7 +177,8 @@ void VerbsTransport::take_last(VerbsLink& link) {
   link.owed.clear();  // the peer does again what has not ended
   link.put_ends = ucx::Outcome::ok;
   if (!leads_back(link) && link.back == VerbsLink::Return::proven) return say_last(link);
-  if (!leads_back(link) || link.back != VerbsLink::Return::said) return fail(link, kNotUnderstood);
+  if (!leads_back(link) || link.back != VerbsLink::Return::said || !link.calls_beside.empty())
+    return fail(link, kNotUnderstood);  // it cannot have had what has not gone out yet
   Call call;
   call.kind = Call::Kind::returned;
   call.generation = link.next->generation;
@@ -186,7 +187,8 @@ void VerbsTransport::take_last(VerbsLink& link) {
 }
 
 void VerbsTransport::take_returned(VerbsLink& link) {
-  if (leads_back(link) || link.back != VerbsLink::Return::said) return fail(link, kNotUnderstood);
+  if (leads_back(link) || link.back != VerbsLink::Return::said || !link.calls_beside.empty())
+    return fail(link, kNotUnderstood);
   come_back(link);
 }
 

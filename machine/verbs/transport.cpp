@@ -358,7 +358,9 @@ int VerbsTransport::progress() {
   if (armed_ && adapter_.take_events()) adapter_.ask_for_event();
   if (meeting_.look(armed_ || connecting_ > 0 || detours_ > 0)) take_device_events();
   if (!lost_.empty()) take_what_rails_have();
-  look_at_completions(!lost_.empty() || !given_up_.empty() || !mending_.empty());
+  // A rail that is not needed yet has no links, and nothing comes over it.
+  const bool is_used = links_.size() != 0 || !given_up_.empty() || !early_.empty() || !old_ways_.empty();
+  if (PERIAPT_LIKELY(is_used)) look_at_completions(!lost_.empty() || !given_up_.empty() || !mending_.empty());
   if (PERIAPT_UNLIKELY(!lost_.empty())) fail_lost();
   if (!talking_.empty()) talk_all(false);
   if (!mending_.empty()) mend_all();
@@ -368,7 +370,7 @@ int VerbsTransport::progress() {
   if (!deferred_.empty()) handed_up_ += tell_deferred();
   // A caller that was refused tries again.
   if (std::exchange(freed_, false) && std::exchange(refused_, false)) ++handed_up_;
-  empty_looks_ = handed_up_ > 0 ? 0 : empty_looks_ + 1;
+  empty_looks_ = handed_up_ > 0 || !is_used ? 0 : empty_looks_ + 1;
   if (adapter_.port.software && empty_looks_ >= kEmptyLooks) empty_looks_ = 0, ::sched_yield();
   return handed_up_;
 }

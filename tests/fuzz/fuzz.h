@@ -5,9 +5,9 @@
 //   void periapt::fuzz::target(Input input)
 //
 // that makes of the bytes what the parser takes, and checks what can be said of the result whatever came in. It must do
-// the same for the same bytes (verbs_messages does nearly). It is linked with libFuzzer (preset `fuzz`, clang) or with
-// run.cpp, which needs no special compiler and is what ctest runs; both begin with the files in corpus/NAME and use the
-// words in corpus/NAME.words.
+// the same for the same bytes (verbs_messages and ofi_messages do nearly). It is linked with libFuzzer (preset `fuzz`,
+// clang) or with run.cpp, which needs no special compiler and is what ctest runs; both begin with the files in
+// corpus/NAME and use the words in corpus/NAME.words.
 #pragma once
 
 #include <algorithm>

@@ -24,6 +24,8 @@ Function* function(const char* name) {
 }
 
 inline Faults& faults() { return *function<Faults*()>("periapt_fake_verbs_faults")(); }
+/// How many of the device's objects there are, of all workers of this process.
+inline int alive() { return function<int()>("periapt_fake_verbs_alive")(); }
 /// For all devices, or one.
 inline void raise(ibv_event_type type, int device = -1) {
   function<void(ibv_event_type, int)>("periapt_fake_verbs_raise")(type, device);

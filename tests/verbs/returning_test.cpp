@@ -5,12 +5,15 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -619,6 +622,45 @@ TEST_F(VerbsReturning, APeerThatGoesInTheMiddleOfItIsALoss) {
       end();
       loses = false;
     }
+  }
+}
+
+// The leader's own last word, or calls before it, may wait for room on the rail that carries them.
+TEST_F(VerbsReturning, ALastWordBeforeItsTurnIsALoss) {
+  bool said_it = false;
+  const auto says_it_now = [&](std::vector<std::byte>& message) {
+    verbs::Prefix prefix;
+    verbs::Call call;
+    if (message.size() < sizeof prefix + sizeof call) return;
+    std::memcpy(&prefix, message.data(), sizeof prefix);
+    std::memcpy(&call, message.data() + sizeof prefix, sizeof call);
+    if (prefix.kind != verbs::Prefix::Kind::beside || call.kind != verbs::Call::Kind::carried) return;
+    call.kind = verbs::Call::Kind::last;
+    std::memcpy(message.data() + sizeof prefix, &call, sizeof call);
+    said_it = true;
+  };
+  const auto leads_without_room = [this] {
+    faults().fails["ibv_post_send"] = {0, ENOMEM};
+    for (int i = 0; i < 70; ++i) nodes[0].worker->progress();  // it looks at calls over TCP now and then
+    faults().fails.clear();
+  };
+  loses = true;
+  for (int moment = 0; moment < 12; ++moment) {
+    SCOPED_TRACE(moment);
+    start();
+    send_some(5);
+    all_come();
+    pull_and_begin_return();
+    for (int i = 0; i < moment; ++i) nodes[1 - i % 2].worker->progress();
+    leads_without_room();
+    faults().rewrite = says_it_now;
+    send_one(1);
+    nodes[1].worker->progress();
+    faults().rewrite = nullptr;
+    losses = 0;
+    leads_without_room();
+    if (std::exchange(said_it, false)) until([&] { return losses > 0; });
+    end();
   }
 }
 

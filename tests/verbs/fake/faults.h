@@ -21,8 +21,9 @@ struct Faults {
     int after = 0;
     int error = 0;
     int struck = 0;  ///< so often so far
+    int times = 0;   ///< so often in all; 0: from then on, always
   };
-  /// By the name of the function, "ibv_create_qp", or "ibv_post_send, a datagram"; from then on, always.
+  /// By the name of the function, "ibv_create_qp", or "ibv_post_send, a datagram".
   std::map<std::string, Failure> fails;
   std::deque<ibv_wc_status> next_sends;  ///< how the next sends, puts and gets end that are posted anywhere
   unsigned break_one_in = 0;             ///< not 0: so many of what is posted break their queue pair, by chance
@@ -81,6 +82,7 @@ struct Faults {
     auto found = fails.find(call);
     if (found == fails.end() || found->second.after-- > 0) return 0;
     found->second.after = 0;
+    if (found->second.times != 0 && found->second.struck >= found->second.times) return 0;
     ++found->second.struck;
     return found->second.error;
   }

@@ -6,8 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
+#include <map>
+#include <mutex>
 #include <random>
 
 #include "tests/verbs/fake/device.h"
@@ -36,6 +40,38 @@ Context& of(ibv_context* context) { return *static_cast<Context*>(context); }
 std::vector<Context*>& contexts() {
   static std::vector<Context*> all;
   return all;
+}
+
+// ---- what is alive
+
+/// What has been made and not destroyed, and how many others need it. A device keeps what is needed, and so it leaks;
+/// here that ends the test, as does destroying what is not there.
+std::mutex alive_lock;
+std::map<const void*, int>& alive() {
+  static std::map<const void*, int> all;
+  return all;
+}
+using Needs = std::initializer_list<const void*>;
+/// nullptr, that is needed, is nothing.
+template <class T>
+T* born(T* object, Needs needs) {
+  const std::lock_guard lock(alive_lock);
+  alive().emplace(object, 0);
+  for (const void* one : needs)
+    if (one != nullptr) ++alive()[one];
+  return object;
+}
+void died(const void* object, const char* what, Needs needs) {
+  const std::lock_guard lock(alive_lock);
+  const auto known = alive().find(object);
+  if (known == alive().end() || known->second != 0) {
+    std::fprintf(stderr, "the fake libibverbs: %s of what %s\n", what,
+                 known == alive().end() ? "is not there" : "others need");
+    std::abort();
+  }
+  alive().erase(known);
+  for (const void* one : needs)
+    if (one != nullptr) --alive()[one];
 }
 
 // ---- what goes by the table of the device
@@ -112,6 +148,7 @@ Region* make_region(ibv_pd* domain, void* address, std::size_t size, int access,
   auto& regions = of(domain->context).regions;
   do region->lkey = region->rkey = static_cast<std::uint32_t>(random());
   while (!regions.emplace(region->rkey, region).second);
+  born(static_cast<ibv_mr*>(region), {domain});
   return region;
 }
 
@@ -151,6 +188,10 @@ extern "C" {
 // ---- for tests
 
 Faults* periapt_fake_verbs_faults() { return &faults(); }
+int periapt_fake_verbs_alive() {
+  const std::lock_guard lock(alive_lock);
+  return static_cast<int>(alive().size());
+}
 void periapt_fake_verbs_raise(ibv_event_type type, int device) {
   for (Context* context : contexts()) {
     if (device >= 0 && context->number != device) continue;
@@ -170,9 +211,12 @@ ibv_device** ibv_get_device_list(int* count) {
   if (count != nullptr) *count = devices;
   auto** list = new ibv_device* [static_cast<std::size_t>(devices) + 1] {};
   for (int i = 0; i < devices; ++i) list[i] = device_number(i);
-  return list;
+  return born(list, {});
 }
-void ibv_free_device_list(ibv_device** list) { delete[] list; }
+void ibv_free_device_list(ibv_device** list) {
+  died(list, "ibv_free_device_list()", {});
+  delete[] list;
+}
 
 ibv_context* ibv_open_device(ibv_device* device) {
   return unless_broken("ibv_open_device", [&]() -> ibv_context* {
@@ -183,10 +227,11 @@ ibv_context* ibv_open_device(ibv_device* device) {
     context->ops.post_srq_recv = post_srq_recv;
     context->ops.post_send = post_send;
     contexts().push_back(context);
-    return context;
+    return born(static_cast<ibv_context*>(context), {});
   });
 }
 int ibv_close_device(ibv_context* context) {
+  died(context, "ibv_close_device()", {});
   std::erase(contexts(), &of(context));
   delete &of(context);
   return 0;
@@ -249,10 +294,13 @@ ibv_pd* ibv_alloc_pd(ibv_context* context) {
   return unless_broken("ibv_alloc_pd", [&] {
     auto* domain = new ibv_pd{};
     domain->context = context;
-    return domain;
+    return born(domain, {context});
   });
 }
-int ibv_dealloc_pd(ibv_pd* domain) { return delete domain, 0; }
+int ibv_dealloc_pd(ibv_pd* domain) {
+  died(domain, "ibv_dealloc_pd()", {domain->context});
+  return delete domain, 0;
+}
 
 ibv_mr*(ibv_reg_mr)(ibv_pd* domain, void* address, std::size_t size, int access) {
   return unless_broken("ibv_reg_mr", [&]() -> ibv_mr* {
@@ -278,6 +326,7 @@ ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* domain, std::uint64_t offset, std::size_t size
   });
 }
 int ibv_dereg_mr(ibv_mr* memory) {
+  died(memory, "ibv_dereg_mr()", {memory->pd});
   auto* region = static_cast<Region*>(memory);
   of(region->context).regions.erase(region->rkey);
   if (region->mapped != nullptr) {
@@ -292,10 +341,13 @@ int ibv_dereg_mr(ibv_mr* memory) {
 
 ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
   return unless_broken("ibv_create_comp_channel", [&] {
-    return new ibv_comp_channel{context, of(context).fabric.fd(), 0};
+    return born(new ibv_comp_channel{context, of(context).fabric.fd(), 0}, {context});
   });
 }
-int ibv_destroy_comp_channel(ibv_comp_channel* channel) { return delete channel, 0; }
+int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
+  died(channel, "ibv_destroy_comp_channel()", {channel->context});
+  return delete channel, 0;
+}
 
 ibv_cq* ibv_create_cq(ibv_context* context, int entries, void*, ibv_comp_channel* channel, int) {
   return unless_broken("ibv_create_cq", [&]() -> ibv_cq* {
@@ -304,10 +356,13 @@ ibv_cq* ibv_create_cq(ibv_context* context, int entries, void*, ibv_comp_channel
     queue->context = context;
     queue->channel = channel;
     queue->cqe = entries;
-    return queue;
+    return born(static_cast<ibv_cq*>(queue), {context, channel});
   });
 }
-int ibv_destroy_cq(ibv_cq* queue) { return delete static_cast<CompletionQueue*>(queue), 0; }
+int ibv_destroy_cq(ibv_cq* queue) {
+  died(queue, "ibv_destroy_cq()", {queue->context, queue->channel});
+  return delete static_cast<CompletionQueue*>(queue), 0;
+}
 
 int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** queue, void** ours) {
   Context& context = of(channel->context);
@@ -329,10 +384,13 @@ ibv_srq* ibv_create_srq(ibv_pd* domain, ibv_srq_init_attr* wanted) {
     receives->context = domain->context;
     receives->pd = domain;
     receives->most = wanted->attr.max_wr;
-    return receives;
+    return born(static_cast<ibv_srq*>(receives), {domain});
   });
 }
-int ibv_destroy_srq(ibv_srq* receives) { return delete static_cast<SharedReceives*>(receives), 0; }
+int ibv_destroy_srq(ibv_srq* receives) {
+  died(receives, "ibv_destroy_srq()", {receives->pd});
+  return delete static_cast<SharedReceives*>(receives), 0;
+}
 
 ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
   return unless_broken("ibv_create_qp", [&]() -> ibv_qp* {
@@ -356,7 +414,7 @@ ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
     constexpr std::uint32_t kPairs = 1u << kPairBits;
     do pair->qp_num = context.fabric.number() << kPairBits | ++context.last_pair % kPairs;
     while (!context.pairs.emplace(pair->qp_num, pair).second);
-    return pair;
+    return born(static_cast<ibv_qp*>(pair), {domain, pair->send_cq, pair->srq});
   });
 }
 
@@ -380,6 +438,7 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* to, int which) {
 }
 
 int ibv_destroy_qp(ibv_qp* qp) {
+  died(qp, "ibv_destroy_qp()", {qp->pd, qp->send_cq, qp->srq});
   of(qp->context).pairs.erase(qp->qp_num);
   return delete static_cast<Pair*>(qp), 0;
 }
@@ -390,10 +449,13 @@ ibv_ah* ibv_create_ah(ibv_pd* domain, ibv_ah_attr* route) {
     auto* way = new Way;
     way->context = domain->context;
     way->pd = domain;
-    return way;
+    return born(static_cast<ibv_ah*>(way), {domain});
   });
 }
-int ibv_destroy_ah(ibv_ah* way) { return delete static_cast<Way*>(way), 0; }
+int ibv_destroy_ah(ibv_ah* way) {
+  died(way, "ibv_destroy_ah()", {way->pd});
+  return delete static_cast<Way*>(way), 0;
+}
 
 const char* ibv_wc_status_str(ibv_wc_status status) {
   return status == IBV_WC_REM_OP_ERR ? "remote operation error" : "an error of the fake";
