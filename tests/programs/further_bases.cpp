@@ -63,11 +63,11 @@ class Main : public CBase_Main {
     CProxy_Alone(CProxy_Alone::ckNew(1)).check();
     thisProxy.begin();
   }
-  void begin() { pairs_ = CProxy_Pair::ckNew(CkNumPes()); }
+  void begin() { pairs_ = CProxy_Pair::ckNew(2 * CkNumPes()); }
   void early() {
     if (++early_ == 1) {
       CProxy_Early(pairs_).destroy();
-      late_pairs_ = CProxy_LatePair::ckNew(CkNumPes());
+      late_pairs_ = CProxy_LatePair::ckNew(2 * CkNumPes());
       return;
     }
     CProxy_Early(late_pairs_).destroy();
@@ -258,11 +258,13 @@ class Both : public CBase_Both {
   void pup(PUP::er&) override {}
 };
 
-// Calls AtSync() in its constructor, and waits there for the end of the step: each PE has one such element, so that all
-// have come. (Where a PE has several, and in Charm++ in any case, it would wait for those that are yet to be made.)
+// The second one of a PE calls AtSync() in its constructor, and waits there for the end of the step: it is the only one
+// that does, so that all have come. (Where a PE has several, and in Charm++ in any case, it would wait for those that
+// are yet to be made.) The first one has been made before, so that it is known where further bases will be.
 class Early : public CBase_Early {
   bool asked_ = false, resumed_ = false, made_ = false;
   int from_ = CkMyPe();
+  bool waits() const { return thisIndex % 2 == 1; }
 
   void go_on() {
     require(CkMyPe() == from_ || made_, "an element moves whose constructor runs");
@@ -271,6 +273,10 @@ class Early : public CBase_Early {
 
  public:
   Early() {
+    if (!waits()) {
+      resumed_ = true;
+      return;
+    }
     usesAtSync = true;
     usesAutoMeasure = false;
     AtSync();

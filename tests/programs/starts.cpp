@@ -12,8 +12,11 @@
 /*readonly*/ CProxy_Cell cells;
 
 namespace {
-constexpr int calls = 60;  // of each PE to each cell
-constexpr int cells_per_pe = 3;
+constexpr int calls = 30;  // of each PE to each cell
+constexpr int cells_per_pe = 2;
+// Where constructors run whatever comes, and where one runs a few messages of what waits.
+bool yields() { return CkMyPe() != 0 && CkMyPe() % 2 == 0; }
+bool schedules() { return CkMyPe() % 2 == 1; }
 
 void require(bool right, const char* wrong) {
   if (!right) CkAbort("%s", wrong);
@@ -30,8 +33,8 @@ class Main : public CBase_Main {
   explicit Main(CkArgMsg* arguments) {
     delete arguments;
     mainProxy = thisProxy;
-    slow = CProxy_Slow::ckNew();
     next = CProxy_Next::ckNew();
+    slow = CProxy_Slow::ckNew();
     once = CProxy_Once::ckNew();
     cells = CProxy_Cell::ckNew(cells_per_pe * CkNumPes());
     call_all(0, calls / 2);
@@ -55,14 +58,13 @@ class Slow : public CBase_Slow {
  public:
   bool made = false;
   Slow() {
-    if (CkMyPe() != 0) {
-      call_all(0, calls / 3);
-      for (int i = 0; i < 300; ++i) {
-        CthYield();
-        if (i == 100) call_all(calls / 3, 2 * calls / 3);
-      }
-      call_all(2 * calls / 3, calls);
+    if (CkMyPe() != 0) call_all(0, calls / 3);
+    if (schedules()) CsdScheduler(5);
+    for (int i = 0; yields() && i < 300; ++i) {
+      CthYield();
+      if (i == 100) call_all(calls / 3, calls / 2);
     }
+    if (CkMyPe() != 0) call_all(yields() ? calls / 2 : calls / 3, calls);
     made = true;
   }
 };
@@ -71,7 +73,7 @@ class Next : public CBase_Next {
  public:
   bool made = false;
   Next() {
-    for (int i = 0; CkMyPe() != 0 && i < 50; ++i) CthYield();
+    for (int i = 0; yields() && i < 50; ++i) CthYield();
     made = true;
   }
 };
@@ -80,7 +82,7 @@ class Once : public CBase_Once {
  public:
   bool made = false;
   Once() {
-    for (int i = 0; CkMyPe() != 0 && i < 50; ++i) CthYield();
+    for (int i = 0; yields() && i < 50; ++i) CthYield();
     made = true;
   }
 };
