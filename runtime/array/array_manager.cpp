@@ -290,14 +290,20 @@ void ArrayManager::construct(std::uint64_t id, const Construction& construction,
   objects_.creating.element = id;
   construction_ = construction;
   construction_.object = object;
-  making_.push_back({id, 0});
+  making_.push_back({id});
   constructor(object);
-  if (making_.back().id == id) [[likely]]
-    making_.pop_back();
-  else  // threads whose constructors wait end in any order
-    std::erase_if(making_, [id](const Making& making) { return making.id == id; });
+  made(id);
   construction_ = outer_construction;
   objects_.creating = outer;
+}
+
+void ArrayManager::made(std::uint64_t id) {
+  // (The last one, but for threads whose constructors wait: they end in any order.)
+  auto making = making_.end() - 1;
+  while (making->id != id) --making;
+  std::vector<Message> kept = std::move(making->kept);
+  making_.erase(making);
+  for (Message& order : kept) pe_.enqueue(std::move(order));
 }
 
 void ArrayManager::create_first(const CkArrayIndex& index, int ep, const Message& message, bool at_home) {
@@ -438,14 +444,27 @@ void ArrayManager::migrate_element(std::uint64_t id, int to, std::uint32_t follo
 void ArrayManager::destroy_element(std::uint64_t id) {
   if (!keep_order(ArrayRouting::Order::destroy, id, 0)) find(id)->ckDestroy();
 }
-// An entry looks after other messages, this order among them.
-bool ArrayManager::keep_order(ArrayRouting::Order what, std::uint64_t id, int to) {
-  const ThreadOwner around = owner_around(*this, id);
-  if (around == ThreadOwner{}) return false;
+Message ArrayManager::kept_order(ArrayRouting::Order what, std::uint64_t id, int to) {
   Message order = ArrayRouting::order_message(what, id_, id, index_of(id), to);
   count_kept(order);
-  scheduler::NestedScheduling::keep(pe_, around.key, std::move(order));
+  return order;
+}
+// An entry, or the constructor, looks after other messages, this order among them.
+bool ArrayManager::keep_order(ArrayRouting::Order what, std::uint64_t id, int to) {
+  if (keep_while_made(what, id, to)) return true;
+  const ThreadOwner around = owner_around(*this, id);
+  if (around == ThreadOwner{}) return false;
+  scheduler::NestedScheduling::keep(pe_, around.key, kept_order(what, id, to));
   return true;
+}
+bool ArrayManager::keep_while_made(ArrayRouting::Order what, std::uint64_t id, int to) {
+  for (ArrayManager* array : bound())
+    for (Making& making : array->making_)
+      if (making.id == id) {
+        making.kept.push_back(kept_order(what, id, to));
+        return true;
+      }
+  return false;
 }
 void ArrayManager::set_age(std::uint64_t id, Age age) {
   if (ArrayElement* element = find(id)) set_age(element, age);

@@ -177,6 +177,8 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   bool is_in_sync(const ArrayElement* base) const;
   // Whether its constructor runs.
   bool is_being_made(std::uint64_t id) const;
+  // Its constructor runs, or that of one it is bound to: it is moved or destroyed when that has returned.
+  bool keep_while_made(ArrayRouting::Order what, std::uint64_t id, int to);
   // Whether none of its bases has said setMigratable(false).
   bool may_move(ArrayElement* element) const {
     return element->ckIsMigratable() && (further_.empty() || further_may_move(element));
@@ -234,6 +236,8 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
 
  private:
   bool keep_order(ArrayRouting::Order what, std::uint64_t id, int to);
+  Message kept_order(ArrayRouting::Order what, std::uint64_t id, int to);
+  void made(std::uint64_t id);
 
   // An element on its way to where it is to be made.
   struct Insertion {
@@ -249,11 +253,11 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
     bool stamped = false;  // by listeners, where insert() was called
     ListenerInts stamp{};
   };
-  // An element whose constructor runs, and how many of its further bases have been made: the memory of the others is as
-  // it was before.
+  // An element whose constructor runs.
   struct Making {
     std::uint64_t id;
-    std::size_t further;
+    std::size_t further = 0;      // so many of its further bases have been made: the memory of the others is as it was
+    std::vector<Message> kept{};  // orders to it
   };
   // What the element whose constructor runs is to become.
   struct Construction {

@@ -35,12 +35,13 @@ void store(Cfuture_data_s& data, Value* value) {
   for (const CthThread waiter : data.waiters) CthAwaken(waiter);
   data.waiters.clear();
 }
-}  // namespace
 
-void periapt::converse_future_arrived(Pe&, Message message) {
+void future_arrived(Pe&, Message message) {
   auto* value = reinterpret_cast<Value*>(message.release());
   store(*value->data, value);
 }
+const ConverseArrival future_arrives(handler_future, future_arrived);
+}  // namespace
 
 extern "C" {
 

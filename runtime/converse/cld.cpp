@@ -73,16 +73,19 @@ void keep(Pe& pe, void* message, int from) {
   converse_count(pe, seed);
   ConverseState::of(pe).seed_keeper->keep(std::move(seed), from);
 }
-}  // namespace
 
-void converse_seed_arrived(Pe&, Message message) {
+void seed_arrived(Pe&, Message message) {
   char* const seed = restored(std::move(message));
   enqueue_here(seed, CmiGetInfo(seed));
 }
-void converse_seed_given_arrived(Pe& pe, Message message) {
+
+void seed_given_arrived(Pe& pe, Message message) {
   const int from = message->source;
   keep(pe, restored(std::move(message)), from);
 }
+const ConverseArrival seed_arrives(handler_seed, seed_arrived);
+const ConverseArrival seed_given_arrives(handler_seed_given, seed_given_arrived);
+}  // namespace
 
 void cld_keeper(Pe& pe, SeedKeeper* keeper) { ConverseState::of(pe).seed_keeper = keeper; }
 Message cld_place_of(const Message& seed) {
@@ -236,9 +239,8 @@ void check_rank(const char* function, int rank) {
               std::to_string(CmiMyRank()),
           function, "a PE's tokens are its own, and have no lock", "send that PE a message that asks for them");
 }
-}  // namespace
 
-void converse_seed_token_arrived(Pe& pe, Message message) {
+void seed_token_arrived(Pe& pe, Message message) {
   SeedToken* token;
   std::memcpy(&token, message.payload(), sizeof token);
   ConverseState& state = ConverseState::of(pe);
@@ -250,6 +252,8 @@ void converse_seed_token_arrived(Pe& pe, Message message) {
   delete token;
   if (seed != nullptr) converse_run(pe, Message(reinterpret_cast<Envelope*>(seed)));
 }
+const ConverseArrival seed_token_arrives(handler_seed_token, seed_token_arrived);
+}  // namespace
 }  // namespace periapt
 
 CpvDeclare(int, CldHandlerIndex);

@@ -62,9 +62,8 @@ Transfer* begin(Word word, const char* function, unsigned from, unsigned to, con
   converse_send(pe, static_cast<int>(to), say(word, order, word == Word::put ? order.here : nullptr));
   return order.transfer;
 }
-}  // namespace
 
-void converse_one_sided_arrived(Pe& pe, Message message) {
+void one_sided_arrived(Pe& pe, Message message) {
   Order order;
   std::memcpy(&order, message.payload(), sizeof order);
   const char* const data = static_cast<const char*>(message.payload()) + sizeof order;
@@ -81,6 +80,8 @@ void converse_one_sided_arrived(Pe& pe, Message message) {
       return end(order);
   }
 }
+const ConverseArrival one_sided_arrives(handler_one_sided, one_sided_arrived);
+}  // namespace
 
 }  // namespace periapt
 

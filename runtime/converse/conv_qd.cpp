@@ -66,9 +66,8 @@ void on_idle(void*) {
   search_of(pe).idle = true;
   look_at(pe);
 }
-}  // namespace
 
-void converse_quiescence_arrived(Pe& pe, Message message) {
+void quiescence_arrived(Pe& pe, Message message) {
   QuiescenceSearch& search = search_of(pe);
   ConverseCounts counts;
   std::memcpy(&counts, message.payload(), sizeof counts);
@@ -98,6 +97,8 @@ void converse_quiescence_arrived(Pe& pe, Message message) {
       return pe.conditions.raise(scheduler::condition_quiescence);
   }
 }
+const ConverseArrival quiescence_arrives(handler_quiescence, quiescence_arrived);
+}  // namespace
 
 }  // namespace periapt
 

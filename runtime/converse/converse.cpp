@@ -2,6 +2,7 @@
 #include "runtime/converse/converse.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -60,7 +61,7 @@ void address(Envelope* envelope) {
 
 void check_channel(Pe& from, int to, int bytes) {
   if (from.converse && !from.converse->channels_in_use.empty()) [[unlikely]]
-    converse_check_channel(*from.converse, to, static_cast<std::size_t>(bytes));
+    from.converse->check_channel(*from.converse, to, static_cast<std::size_t>(bytes));
 }
 
 void deferred_arrived(Pe& pe, Message message) {
@@ -68,43 +69,31 @@ void deferred_arrived(Pe& pe, Message message) {
   std::memcpy(&inner, message.payload(), sizeof inner);
   converse_run(pe, Message(static_cast<Envelope*>(inner)));
 }
+
 void thread_arrived(Pe& pe, Message message) {
   Thread* thread;
   std::memcpy(&thread, message.payload(), sizeof thread);
   converse_resume(pe, thread);
 }
+
 void work_arrived(Pe& pe, Message message) {
   Work work;
   std::memcpy(static_cast<void*>(&work), message.payload(), sizeof work);
   pe.execute(work);
 }
 
-// By number: the order of ConverseHandler.
-using InternalHandler = void (*)(Pe&, Message);
-constexpr InternalHandler internal_handlers[] = {
-    nullptr,
-    deferred_arrived,
-    thread_arrived,
-    converse_token_arrived,
-    converse_group_arrived,
-    converse_group_wanted,
-    converse_multicast_arrived,
-    converse_reduction_arrived,
-    converse_node_part_arrived,
-    converse_reduction_id_arrived,
-    converse_quiescence_arrived,
-    converse_future_arrived,
-    converse_seed_arrived,
-    converse_cpm_arrived,
-    converse_one_sided_arrived,
-    converse_path_arrived,
-    converse_path_reduction_arrived,
-    converse_seed_token_arrived,
-    converse_seed_given_arrived,
-    work_arrived,
-    converse_ipc_arrived,
-};
-static_assert(sizeof internal_handlers / sizeof internal_handlers[0] == handlers_internal);
+// By number. What is here itself is in from the beginning; ConverseArrival adds the others.
+constexpr std::array<InternalHandler, handlers_internal> own_handlers() {
+  std::array<InternalHandler, handlers_internal> handlers{};
+  handlers[handler_deferred] = deferred_arrived;
+  handlers[handler_thread] = thread_arrived;
+  handlers[handler_group] = converse_group_arrived;
+  handlers[handler_group_wanted] = converse_group_wanted;
+  handlers[handler_multicast] = converse_multicast_arrived;
+  handlers[handler_work] = work_arrived;
+  return handlers;
+}
+constinit std::array<InternalHandler, handlers_internal> internal_handlers = own_handlers();
 
 // In Envelope::hops, which Converse has no other use for. Not written where it stands: others may have the message
 // already.
@@ -154,6 +143,10 @@ Pe& require_pe(const char* function) {
 }
 
 ConverseState::ConverseState() : handlers(handlers_reserved) {}
+
+ConverseArrival::ConverseArrival(ConverseHandler handler, InternalHandler function) {
+  internal_handlers[handler] = function;
+}
 
 Message converse_take(void* message, int bytes) {
   check_size(bytes);
@@ -242,7 +235,7 @@ void converse_deliver(Pe& pe, Message message) {
 void converse_run(Pe& pe, Message message) {
   ConverseState& s = ConverseState::of(pe);
   const int index = message->entry & ~immediate_handler_bit;
-  if (index > handler_none && index < handlers_internal) return internal_handlers[index](pe, std::move(message));
+  if (index < handlers_internal && internal_handlers[index]) return internal_handlers[index](pe, std::move(message));
   if (s.capturing) {
     s.captured.push_back(std::move(message));
     return;

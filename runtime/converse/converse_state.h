@@ -120,12 +120,14 @@ struct ConverseState {
   std::set<std::array<int, 5>> grid;   // CmiGridQueueRegister
   std::vector<void*> channels_in_use;  // CmiUsePersistentHandle
   std::size_t next_channel = 0;        // of those
-  double timer_resolution_s = 0.005;   // CcdSetResolution
-  std::vector<int (*)()> estimators;   // CldRegisterEstimator
-  std::list<SeedToken*> seed_tokens;   // the next to be taken back first
-  int seed_places_left = 0;            // in the queue, of those that were taken back
-  SeedKeeper* seed_keeper = nullptr;   // null: seeds wait nowhere
-  bool helps_others = true;            // CmiSetPeHelpsOtherThreads
+  // Ends the run when a message to PE `to` doesn't fit the channel in use; set while there is one.
+  void (*check_channel)(ConverseState& state, int to, std::size_t bytes) = nullptr;
+  double timer_resolution_s = 0.005;  // CcdSetResolution
+  std::vector<int (*)()> estimators;  // CldRegisterEstimator
+  std::list<SeedToken*> seed_tokens;  // the next to be taken back first
+  int seed_places_left = 0;           // in the queue, of those that were taken back
+  SeedKeeper* seed_keeper = nullptr;  // null: seeds wait nowhere
+  bool helps_others = true;           // CmiSetPeHelpsOtherThreads
 
   std::shared_ptr<Queue_struct> scheduler_queue;  // CpvAccess(CsdSchedQueue), once it was asked for (cqs.cpp)
 
@@ -165,9 +167,6 @@ Message converse_message(const void* bytes_of_it, int bytes);
 // Takes a message that a program made.
 Message converse_take(void* message, int bytes);
 
-// Ends the run when a message to PE `to` doesn't fit the persistent channel in use; there is one.
-void converse_check_channel(ConverseState& state, int to, std::size_t bytes);
-
 // A message of the runtime's own.
 Message converse_system_message(ConverseHandler handler, std::size_t payload, unsigned priority_bits = 0);
 // The priority of a message with room for it. `strategy`: CQS_QUEUEING_*.
@@ -180,24 +179,16 @@ inline Pe& cth_pe() {
   return pe ? *pe : require_pe("a Cth call");
 }
 
-// What the runtime's own handlers do.
-void converse_token_arrived(Pe& pe, Message message);
+// What the runtime's own handlers do. Those that other sources have than converse.cpp come by a ConverseArrival there,
+// a global variable: so converse.cpp names none of these sources, and what a program doesn't use is not linked into it,
+// where it might have the same names as something of the program's own.
+using InternalHandler = void (*)(Pe&, Message);
+struct ConverseArrival {
+  ConverseArrival(ConverseHandler handler, InternalHandler function);
+};
 void converse_group_arrived(Pe& pe, Message message);
 void converse_group_wanted(Pe& pe, Message message);
 void converse_multicast_arrived(Pe& pe, Message message);
-void converse_reduction_arrived(Pe& pe, Message message);
-void converse_node_part_arrived(Pe& pe, Message message);
-void converse_reduction_id_arrived(Pe& pe, Message message);
-void converse_quiescence_arrived(Pe& pe, Message message);
-void converse_future_arrived(Pe& pe, Message message);
-void converse_seed_arrived(Pe& pe, Message message);
-void converse_seed_token_arrived(Pe& pe, Message message);
-void converse_seed_given_arrived(Pe& pe, Message message);
-void converse_path_arrived(Pe& pe, Message message);
-void converse_path_reduction_arrived(Pe& pe, Message message);
-void converse_cpm_arrived(Pe& pe, Message message);
-void converse_one_sided_arrived(Pe& pe, Message message);
-void converse_ipc_arrived(Pe& pe, Message message);
 
 // What a group is found by; and the PE that made it, or an end of the run when there is none.
 std::uint64_t converse_group_key(CmiGroup group);

@@ -277,9 +277,8 @@ Clauses read_clauses(const char* function, int key, Reader& reader, std::set<int
     wrong(function, "the clause that begins with " + std::to_string(*wanted.begin()) + " is missing");
   return c;
 }
-}  // namespace
 
-void converse_path_arrived(Pe& pe, Message message) {
+void path_arrived(Pe& pe, Message message) {
   const Clauses c = unpack(message);
   Tags tags = c.tags;
   for (PathThread* const thread : threads_here(pe, c.destination, c.indices)) {
@@ -292,7 +291,7 @@ void converse_path_arrived(Pe& pe, Message message) {
 }
 
 // A PE's part, at the first PE of the set. Parts of one reduction have its number in front of their indices.
-void converse_path_reduction_arrived(Pe& pe, Message message) {
+void path_reduction_arrived(Pe& pe, Message message) {
   Clauses c = unpack(message);
   const int number = c.over_indices.front();
   c.over_indices.erase(c.over_indices.begin());
@@ -303,6 +302,9 @@ void converse_path_reduction_arrived(Pe& pe, Message message) {
   send(pe, c);
   paths(pe).at_first.erase(name);
 }
+const ConverseArrival path_arrives(handler_path, path_arrived);
+const ConverseArrival path_reduction_arrives(handler_path_reduction, path_reduction_arrived);
+}  // namespace
 
 }  // namespace periapt
 

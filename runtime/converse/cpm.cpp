@@ -74,9 +74,7 @@ CpmDestination by_integer(int pe, int strategy, int priority) {
 }
 
 void run_in_thread(void* message) { CmiHandleMessage(message); }
-}  // namespace
-
-void converse_cpm_arrived(Pe&, Message arrived) {
+void cpm_arrived(Pe&, Message arrived) {
   if (arrived.shared()) arrived = arrived.copy();
   arrived->flags = 0;
   arrived->hops = 0;
@@ -87,6 +85,8 @@ void converse_cpm_arrived(Pe&, Message arrived) {
   if (plan.strategy == in_thread) return CthAwaken(CthCreate(run_in_thread, message, plan.size));
   CsdEnqueueGeneral(message, plan.strategy, plan.size, reinterpret_cast<unsigned*>(CpmEnv(message) + sizeof plan));
 }
+const ConverseArrival cpm_arrives(handler_cpm, cpm_arrived);
+}  // namespace
 
 }  // namespace periapt
 

@@ -68,13 +68,14 @@ ThreadExtra& make_extra(Pe& pe, CthThread t) {
   }
   return *extra;
 }
-}  // namespace
 
-void converse_token_arrived(Pe& pe, Message message) {
+void token_arrived(Pe& pe, Message message) {
   auto* token = reinterpret_cast<CthThreadToken*>(message.release());
   if (token->thread) return converse_resume(pe, token->thread);
   CmiFree(token);
 }
+const ConverseArrival token_arrives(handler_token, token_arrived);
+}  // namespace
 
 }  // namespace periapt
 

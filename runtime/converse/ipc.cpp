@@ -90,9 +90,8 @@ CmiIpcManager& manager_of(Pe& pe, std::uint32_t number) {
   }
   return *managers.all[number];
 }
-}  // namespace
 
-void converse_ipc_arrived(Pe& pe, Message message) {
+void ipc_arrived(Pe& pe, Message message) {
   Word word;
   std::memcpy(&word, message.payload(), sizeof word);
   CmiIpcManager& manager = manager_of(pe, word.manager);
@@ -107,6 +106,8 @@ void converse_ipc_arrived(Pe& pe, Message message) {
   lock.unlock();
   if (sleeper) CthAwaken(sleeper);
 }
+const ConverseArrival ipc_arrives(handler_ipc, ipc_arrived);
+}  // namespace
 
 }  // namespace periapt
 

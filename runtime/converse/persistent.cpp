@@ -47,9 +47,8 @@ int first_pe_of(int node) {
   }
   return CmiNodeFirst(node);
 }
-}  // namespace
 
-void converse_check_channel(ConverseState& s, int to, std::size_t bytes) {
+void check_channel(ConverseState& s, int to, std::size_t bytes) {
   if (static_cast<unsigned>(to) >= static_cast<unsigned>(CmiNumPes())) return;  // another partition's
   const PersistentHandle handle = s.channels_in_use[s.next_channel++ % s.channels_in_use.size()];
   if (!handle) return;
@@ -65,6 +64,7 @@ void converse_check_channel(ConverseState& s, int to, std::size_t bytes) {
           "CmiUsePersistentHandle", "", "end its use with CmiUsePersistentHandle(NULL, 0) before sending elsewhere");
   }
 }
+}  // namespace
 
 }  // namespace periapt
 
@@ -88,6 +88,7 @@ void CmiUsePersistentHandle(PersistentHandle* channels, int n) {
   s.channels_in_use.clear();
   if (!channels) return;
   s.channels_in_use.assign(channels, channels + n);
+  s.check_channel = check_channel;
   for (const PersistentHandle handle : s.channels_in_use)
     if (handle) channel_of(s, handle, "CmiUsePersistentHandle");
 }

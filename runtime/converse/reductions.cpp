@@ -236,23 +236,22 @@ void ask_for_id(int handler, int target, bool of_processes, int bytes, const voi
   message->extra = of_processes;
   converse_send(pe, 0, std::move(message));
 }
-}  // namespace
 
-void converse_reduction_arrived(Pe& pe, Message message) {
+void reduction_arrived(Pe& pe, Message message) {
   const std::uint64_t number = message->element;
   message->entry = static_cast<std::uint16_t>(message->extra);
   ConverseState::of(pe).reductions[number].children.push_back(message.release());
   look_at(pe, number);
 }
 
-void converse_node_part_arrived(Pe& pe, Message message) {
+void node_part_arrived(Pe& pe, Message message) {
   ConverseReduction* brought;
   std::memcpy(&brought, message.payload(), sizeof brought);
   contribute(pe, message->element, std::move(*brought));
   delete brought;
 }
 
-void converse_reduction_id_arrived(Pe& pe, Message message) {
+void reduction_id_arrived(Pe& pe, Message message) {
   Request request;
   std::memcpy(&request, message.payload(), sizeof request);
   const int target =
@@ -268,6 +267,10 @@ void converse_reduction_id_arrived(Pe& pe, Message message) {
   if (target < 0) return CmiFreeBroadcastAllFn(bytes, answer);
   converse_send(pe, of_processes ? CmiNodeFirst(target) : target, converse_take(answer, bytes));
 }
+const ConverseArrival reduction_arrives(handler_reduce, reduction_arrived);
+const ConverseArrival node_part_arrives(handler_node_part, node_part_arrived);
+const ConverseArrival reduction_id_arrives(handler_reduction_id, reduction_id_arrived);
+}  // namespace
 
 void converse_group_known(Pe& pe, CmiGroup group) {
   ConverseState& s = ConverseState::of(pe);

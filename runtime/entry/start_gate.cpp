@@ -99,21 +99,24 @@ bool StartGate::set_readonlys() {
 
 // False: the first PE of the process has not made the member of a node group yet.
 bool StartGate::create_collections() {
-  while (!creations_.empty()) {
+  while (created_ < expected_) {
     const auto next = creations_.begin();
-    const int number = next->first;
-    if (pe_.rank != 0 && makes_node_group(next->second.envelope()) && node_groups_.count(number) == 0) return false;
+    if (pe_.rank != 0 && makes_node_group(next->second.envelope()) && node_groups_.count(next->first) == 0)
+      return false;
     Message creation = std::move(next->second);
     creations_.erase(next);
-    created_ += number <= expected_;
+    ++created_;
     Delivery call(std::move(creation));
+    creating_ = true;
     deliver(objects_, call);
+    creating_ = false;
   }
   return true;
 }
 
+// Collections that have been made since, and then the rest.
 void StartGate::open() {
-  std::vector<Message> all;  // collections that objects have made since, and then the rest
+  std::vector<Message> all;
   for (auto& [_, creation] : creations_) all.push_back(std::move(creation));
   for (Message& message : held_) all.push_back(std::move(message));
   creations_.clear();
@@ -123,14 +126,13 @@ void StartGate::open() {
 }
 
 void StartGate::try_open() {
-  if (objects_.started || !complete() || !set_readonlys()) return;
+  if (objects_.started || creating_ || !complete() || !set_readonlys()) return;
   // In front of what comes from now on, and behind what the creations let go of.
   pe_.enqueue_front(std::exchange(held_, {}));
   if (!create_collections()) return;
-  objects_.started = true;
   // What a constructor that runs the scheduler has taken from there again: to the front, as it was held before, also
   // before what creations have let go of meanwhile.
-  pe_.enqueue_front(std::exchange(held_, {}));
+  open();
   start_ = Message();
 }
 

@@ -4,8 +4,9 @@
 // (groups, node groups and arrays, numbered 1 to N on PE 0) are announced as they are made; the readonlys and N follow
 // when all have returned. Every other PE holds back all that reaches it, in the order in which it comes, until it has
 // the readonlys and the N creations, whichever of them was overtaken on the way. Then it sets the readonlys, runs the
-// creations in the order of their numbers, and lets the rest go. So whatever follows from a mainchare's constructor
-// finds, on every PE, all that the constructor made.
+// creations in the order of their numbers, and lets the rest go, the creations of what PE 0 has made since before all
+// else. So whatever follows from a mainchare's constructor finds, on every PE, all that the constructor made; and a
+// constructor that waits for what others send waits only where it is one of those.
 //
 // The first PE of a process sets the readonlys and makes the members of node groups; the other ones wait for that at
 // its place in the order, until they are told. (They go by the message, although they share what it tells of: so the
@@ -27,7 +28,7 @@ class StartGate {
   static void announce(PeObjects& objects);
   // Takes what has come to a PE whose gate is closed.
   void hold(Delivery& call);
-  // Opens: what has been made again from a checkpoint is here.
+  // Also where what has been made again from a checkpoint is here.
   void open();
   // Told by the first PE of the process.
   void node_group_is_made(int number);
@@ -49,6 +50,7 @@ class StartGate {
   std::set<int> node_groups_;         // that the first PE of the process has told of
   int expected_ = 0;                  // the mainchares' constructors have made collections 1 to this
   int created_ = 0;                   // of these, so many are made here
+  bool creating_ = false;             // the constructor of one runs, which may run the scheduler
   std::vector<Message> held_;         // all else, in order of arrival
 };
 

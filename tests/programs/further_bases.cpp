@@ -49,9 +49,10 @@ CkReductionMsg* counted_parts(int count, CkReductionMsg** parts) {
 void setUp() { whole_and_parts = CkReduction::addReducer(counted_parts); }
 
 class Main : public CBase_Main {
-  CProxy_Pair early_;
+  CProxy_Pair pairs_;
+  CProxy_LatePair late_pairs_;
   CProxy_Both both_;
-  int sums_ = 0;
+  int sums_ = 0, early_ = 0;
 
  public:
   explicit Main(CkArgMsg* arguments) {
@@ -62,9 +63,14 @@ class Main : public CBase_Main {
     CProxy_Alone(CProxy_Alone::ckNew(1)).check();
     thisProxy.begin();
   }
-  void begin() { early_ = CProxy_Pair::ckNew(CkNumPes()); }
+  void begin() { pairs_ = CProxy_Pair::ckNew(2 * CkNumPes()); }
   void early() {
-    CProxy_Early(early_).destroy();
+    if (++early_ == 1) {
+      CProxy_Early(pairs_).destroy();
+      late_pairs_ = CProxy_LatePair::ckNew(2 * CkNumPes());
+      return;
+    }
+    CProxy_Early(late_pairs_).destroy();
     both_ = CProxy_Both::ckNew(elements);
     CProxy_Lower(both_).give();
   }
@@ -94,6 +100,7 @@ class Main : public CBase_Main {
     }
     CkWaitQD();
     CProxy_Third(both_).checkWalked();
+    if (CkNumPes() > 1) CProxy_Upper(both_).checkMoved();
     CkWaitQD();
     for (int i = 0; i < elements; ++i) lower[i].inPlace(2);
     CkWaitQD();
@@ -122,13 +129,25 @@ void check_moved(int element, int from) {
 }
 }  // namespace
 
+// Of the bases' ckAboutToMigrate() and ckJustMigrated() the first one's is called, as in Charm++.
 class Upper : public CBase_Upper {
   double fields_[3] = {1, 2, 3};
+  int left_ = 0, came_ = 0;
 
  public:
   Upper() = default;
   explicit Upper(CkMigrateMessage*) {}
-  void pup(PUP::er& p) override { PUParray(p, fields_, 3); }
+  void pup(PUP::er& p) override {
+    PUParray(p, fields_, 3);
+    p | left_;
+    p | came_;
+  }
+  void ckAboutToMigrate() override { ++left_; }
+  void ckJustMigrated() override {
+    ++came_;
+    require(left_ == came_, "ckJustMigrated() of the first base is called without its ckAboutToMigrate()");
+  }
+  void checkMoved() { require(left_ > 0 && left_ == came_, "ckAboutToMigrate() of the first base is not called"); }
   void stay() {
     if (may_move(thisIndex)) return;
     const auto proxy = thisProxy[thisIndex];
@@ -152,6 +171,8 @@ class Lower : public CBase_Lower {
     setObjPosition(thisIndex);
   }
   explicit Lower(CkMigrateMessage*) {}
+  void ckAboutToMigrate() override { CkAbort("ckAboutToMigrate() of a further base is called"); }
+  void ckJustMigrated() override { CkAbort("ckJustMigrated() of a further base is called"); }
   void pup(PUP::er& p) override {
     p | number_;
     p | called_;
@@ -237,10 +258,13 @@ class Both : public CBase_Both {
   void pup(PUP::er&) override {}
 };
 
-// Calls AtSync() in its constructor.
+// The second one of a PE calls AtSync() in its constructor, and waits there for the end of the step: it is the only one
+// that does, so that all have come. (Where a PE has several, and in Charm++ in any case, it would wait for those that
+// are yet to be made.) The first one has been made before, so that it is known where further bases will be.
 class Early : public CBase_Early {
   bool asked_ = false, resumed_ = false, made_ = false;
   int from_ = CkMyPe();
+  bool waits() const { return thisIndex % 2 == 1; }
 
   void go_on() {
     require(CkMyPe() == from_ || made_, "an element moves whose constructor runs");
@@ -249,10 +273,15 @@ class Early : public CBase_Early {
 
  public:
   Early() {
+    if (!waits()) {
+      resumed_ = true;
+      return;
+    }
     usesAtSync = true;
     usesAutoMeasure = false;
     AtSync();
     require(asked_, "UserSetLBLoad() is not called of the base whose constructor calls AtSync()");
+    while (!resumed_) CthYield();
   }
   explicit Early(CkMigrateMessage*) {}
   void pup(PUP::er& p) override {
@@ -283,6 +312,13 @@ class Pair : public CBase_Pair {
  public:
   Pair() { made(); }
   explicit Pair(CkMigrateMessage* message) : CBase_Pair(message) {}
+  void pup(PUP::er&) override {}
+};
+
+class LatePair : public CBase_LatePair {
+ public:
+  LatePair() { made(); }
+  explicit LatePair(CkMigrateMessage* message) : CBase_LatePair(message) {}
   void pup(PUP::er&) override {}
 };
 
