@@ -8,6 +8,10 @@
 #define CMK___int128_t_DEFINED 1
 #endif
 
+/* how Charm++'s own types look, for programs that know older ones too, as NAMD does */
+#define CMK_LBID_64BIT 1        /* an object's number for balancers is one CmiUInt8 */
+#define CMK_CKSECTIONINFO_STL 1 /* sections hold vectors of the standard library */
+
 /* of Linux, its C library and the compiler */
 #define CMK_OS_IS_LINUX 1
 #define CMK_HAS_ALIGNMENT_OF 1

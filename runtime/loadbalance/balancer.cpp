@@ -282,7 +282,7 @@ std::string Balancer::describe_waiting() const {
 
 void Balancer::turn_instrument(bool on) {
   instrument_wanted_ = on;
-  if (!on || members_ > 0) measure();
+  if (!on || members_ > 0 || own_objects_.size() > 0) measure();
 }
 void Balancer::measure() {
   if (options().off) return;
@@ -392,7 +392,8 @@ Count Balancer::count() {
           elements_received,
           arrays_known,
           meter_.wall() - meter_.idle(),
-          barrier_.members()};
+          barrier_.members(),
+          own_objects_.size()};
 }
 
 // (While a step's elements move every PE is ready, and the coordinator wants to hear of it for the next step only.)

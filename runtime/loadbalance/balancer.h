@@ -60,6 +60,7 @@ struct Count {
   std::uint64_t arrays = 0;
   double busy = 0;            // seconds of this interval, for +MetaLB
   std::uint32_t clients = 0;  // of the members
+  std::uint32_t own = 0;      // objects of the program's own, which move too
   bool ready() const { return members == waiting; }
 };
 

@@ -76,6 +76,7 @@ Coordinator::Sum Coordinator::sum() const {
     result.total.members += count.members;
     result.total.waiting += count.waiting;
     result.total.clients += count.clients;
+    result.total.own += count.own;
     result.total.sent += count.sent;
     result.total.received += count.received;
     result.all_ready &= count.ready();
@@ -249,7 +250,8 @@ void Coordinator::decide() {
     }
     if (!have_loads) return ask(State::collecting);
   }
-  const bool nobody_moves = !at_any_time_ && before_.total.members == before_.total.clients;
+  const Count& all = before_.total;
+  const bool nobody_moves = !at_any_time_ && all.members == all.clients && all.own == 0;
   if (nobody_moves || !is_wanted()) return resume();
   strategy_ = options().strategy(step_);
   if (!at_any_time_ && strategy_ && strategy_->info->wants && !strategy_->info->wants(step_)) {

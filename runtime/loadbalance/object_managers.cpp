@@ -97,6 +97,11 @@ void ObjectManagers::sent(const LDOMHandle& to_manager, CmiUInt8 to, std::uint64
   traffic_.sent({own ? array_of(to_manager) : to_manager.id.id.idx, to}, messages, bytes);
 }
 
+std::uint32_t ObjectManagers::size() const {
+  std::size_t count = 0;
+  for (const Manager& manager : managers_) count += manager.objects.size();
+  return static_cast<std::uint32_t>(count);
+}
 bool ObjectManagers::move(std::int32_t array, std::uint64_t id, int to) {
   Manager* const manager = find(array);
   if (!manager || !manager->calls.migrate) return false;

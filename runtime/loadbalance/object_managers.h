@@ -43,6 +43,8 @@ class ObjectManagers {
   void set_bytes(const LDObjHandle& object, std::uint64_t bytes) { at(object, "setPupSize()").bytes = bytes; }
   std::vector<char>& user_data(const LDObjHandle& object) { return at(object, "GetDBObjUserData()").user_data; }
 
+  // How many are on this PE.
+  std::uint32_t size() const;
   // What is on this PE: visit(ObjectLoad without its times and PE, TimeSpent, its user data).
   template <class Visit>
   void for_each_load(Visit&& visit);

@@ -96,8 +96,18 @@ bool set_tree(const std::string& text, std::uint32_t first, const std::string& w
   return true;
 }
 
+namespace {
+std::atomic<const Strategy*> the_made{nullptr};
+}
+void set_made(const Strategy* strategy) {
+  const Strategy* none = nullptr;
+  // Partner: the acquire of Options::strategy(), which reads what the balancer says of itself.
+  the_made.compare_exchange_strong(none, strategy, std::memory_order_release, std::memory_order_relaxed);
+}
+
 const Strategy* Options::strategy(std::uint32_t step) const {
-  if (off || sequence.empty() || (meta && sequence.size() > 1)) return nullptr;
+  if (off || (meta && sequence.size() > 1)) return nullptr;
+  if (sequence.empty()) return the_made.load(std::memory_order_acquire);
   const Strategy& named = sequence[std::min<std::size_t>(step - 1, sequence.size() - 1)];
   const Strategy* const tree = the_tree.load(std::memory_order_acquire);
   return tree && is_tree(named) ? tree : &named;

@@ -59,6 +59,9 @@ void resolve(const Pe& pe);
 // What configureTreeLB() was given: in this process that takes the place of TreeLB from step `first` on. False: it does
 // so already.
 bool set_tree(const std::string& text, std::uint32_t first, const std::string& where);
+// The balancer that the program has made itself is asked where +balancer names none. The first one stays; it lives
+// until the end.
+void set_made(const Strategy* strategy);
 // A number of seconds, or -1 for none; everything else is refused. `what`: that is said to be wrong.
 void check_period(double seconds, const std::string& what, const std::string& where);
 // Called before there are PEs.

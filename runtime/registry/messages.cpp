@@ -145,7 +145,7 @@ void CkPupMessage(PUP::er& p, void** message, int) {
 CkDataMsg* CkDataMsg::buildNew(int length, const void* bytes) {
   constexpr std::size_t data_at = sizeof(CkDataMsg) - sizeof(CkDataMsg::data);
   auto* message = static_cast<CkDataMsg*>(CkAllocMsg(CMessage_CkDataMsg::__idx, data_at + length, 0));
-  message->size_ = length;
+  message->length = length;
   if (length && bytes) std::memcpy(message->data, bytes, length);
   return message;
 }

@@ -107,14 +107,14 @@ class CMessage_CkDataMsg {
 };
 // Bytes for a callback.
 class CkDataMsg : public CkMessage {
-  int size_;
-
  public:
+  int length;  // of data, in bytes
+
   static CkDataMsg* buildNew(int length, const void* bytes);
   void* getData() { return data; }
   const void* getData() const { return data; }
-  int getSize() const { return size_; }
-  int getLength() const { return size_; }
+  int getSize() const { return length; }
+  int getLength() const { return length; }
   void check() const {}
   void operator delete(void* message) { CkFreeMsg(message); }
 

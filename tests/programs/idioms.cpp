@@ -17,9 +17,16 @@ static_assert(charmxx::is_array_proxy<CProxy_Row>::value && !charmxx::is_array_p
 static_assert(charmxx::is_group_proxy<CProxy_Counter>::value && !charmxx::is_node_group_proxy<CProxy_Counter>::value);
 static_assert(charmxx::is_chare_proxy<CProxy_Main>::value && !charmxx::is_chare_proxy<CProxy_Row>::value);
 static_assert(charmxx::is_pupable<std::vector<int>>::value && !charmxx::is_pupable<std::vector<int>*>::value);
+static_assert(sizeof(gettimeofday(nullptr, nullptr)) != 0, "the system's clock comes with charm++.h");
 static_assert(charmxx::has_pup_member_v<CProxy_Row> && !charmxx::is_bound_array<CProxy_Row>::value);
 #if !CMK_HAS_PARTITION
 #error "a run may have partitions"
+#endif
+#if !CMK_LBID_64BIT
+#error "LdbId, as NAMD has it, would be a type of older Charm++"
+#endif
+#if !CMK_CKSECTIONINFO_STL
+#error "the lists of sections would be taken for those of older Charm++"
 #endif
 
 namespace {
@@ -199,6 +206,8 @@ class Main : public CBase_Main {
       case 18:
         expected_ = 1;
         return rows[2].knowsItself();
+      case 19:
+        return CkCallback(CkIndex_Main::bytes(nullptr), thisProxy).send(5, "four");
       default:
         CkNetworkProgressAfter(5);
         require(idioms_in_c() == 41 + CkMyPe(), "routines in C answer something else");
@@ -211,6 +220,12 @@ class Main : public CBase_Main {
   void urgent() {
     require(expressed_, "an expedited message has waited behind one with a priority");
     taken(0);
+  }
+  // A callback's bytes, by the fields.
+  void bytes(CkDataMsg* message) {
+    require(message->length == 5 && std::strcmp(message->data, "four") == 0, "the bytes of a callback are others");
+    delete message;
+    thisProxy.step();
   }
   void carried(Parcel* parcel) {
     require(parcel->weight == 5, "a parcel has lost weight");

@@ -1,6 +1,7 @@
 // Each PE's keeper has a manager of objects, which all begin on PE 0, and says what they cost; elements of an array
 // take part in the same steps. After each step every object is where the balancer has sent it, exactly once. Usage:
-// own_objects [even | away]: nothing more may be on the last PE; [twice | stranger | nowhere]: a mistake.
+// own_objects [even | alone]: without elements; [away]: nothing more may be on the last PE; [twice | stranger |
+// nowhere]: a mistake.
 #include <map>
 #include <set>
 #include <string>
@@ -31,9 +32,9 @@ class Main : public CBase_Main {
     delete m;
     mainProxy = thisProxy;
     keepers = CProxy_Keeper::ckNew();
-    workers = CProxy_Worker::ckNew(5);
+    if (what != "alone") workers = CProxy_Worker::ckNew(5);
     keepers.go();
-    workers.go();
+    if (what != "alone") workers.go();
   }
   // Objects, their ids and loads, and keepers.
   void finished(int n, double* sums) {
@@ -77,7 +78,15 @@ class Keeper : public CBase_Keeper {
     balancing_->DoneRegisteringObjects(manager_);
     if (what == "twice") balancing_->RegisterObj(manager_, 2, this, true);
   }
-  void go() { wait(); }
+  void go() {
+    if (what == "alone" && !objects_.empty()) {
+      balancing_->CollectStatsOff();
+      require(!balancing_->StatsOn(), "what objects cost is measured, and was turned off");
+      balancing_->CollectStatsOn();
+      require(balancing_->StatsOn(), "what objects cost is not measured, and was turned on");
+    }
+    wait();
+  }
 
   void add(int id, int visits) {
     Object object;
@@ -137,7 +146,7 @@ class Keeper : public CBase_Keeper {
     }
     require(CkMyPe() != 0 || objects_.count(stays) == 1, "an object that may not be moved has gone");
     contribute(sizeof sums, sums, CkReduction::sum_double, CkCallback(CkReductionTarget(Main, finished), mainProxy));
-    if (what == "even") check_even();
+    if (what == "even" || what == "alone") check_even();
     if (what == "away" && CkMyPe() == CkNumPes() - 1)
       require(objects_.empty(), "an object is on a PE that may not get any");
   }

@@ -25,6 +25,11 @@ std::vector<MakeMember>& registered() {
   return all;
 }
 
+// Null: it has not been made here yet.
+BaseLB* find_member(int group) {
+  const GroupRecord* const record = Pe::current()->objects->find_group(group);
+  return record ? static_cast<BaseLB*>(record->base) : nullptr;
+}
 BaseLB& member(int group) { return *static_cast<BaseLB*>(Pe::current()->objects->find_group(group)->base); }
 
 template <class Class, class Base>
@@ -81,6 +86,26 @@ void register_class_balancer(const char* name, const char* summary, MakeMember m
   register_class_balancer(std::string(name), std::string(summary), make, distributed);
 }
 
+void balancer_is_made(CkGroupID made) {
+  const int group = made.idx;
+  if (group <= PeObjects::own_groups) return;  // by make_balancers()
+  StrategyInfo info{.name = "balancer of the program's",
+                    .classic = "balancer of the program's",
+                    .summary = "made by ckNew()",
+                    .solve = [group](const LoadDatabase& database, const StrategyOptions&) {
+                      return member(group).impl_solve(database);
+                    }};
+  info.wants = [group](std::uint32_t step) {
+    BaseLB* const own = find_member(group);
+    return own && own->impl_wants(static_cast<int>(step) - 1);
+  };
+  info.communication = true;
+  info.group = group;
+  static const StrategyInfo kept = std::move(info);
+  static const Strategy strategy(kept);
+  set_made(&strategy);
+}
+
 void make_member(CkGroupID group, int chare, int constructor, void* arguments) {
   PeObjects::current().create_group(group, chare, constructor, Message::from_payload(arguments));
 }
@@ -105,7 +130,8 @@ std::string undecided(std::uint32_t step) {
 
 void end_step(std::uint32_t step, bool balanced) {
   const Strategy* const strategy = options().strategy(step);
-  if (strategy && strategy->info->group != 0) member(strategy->info->group).impl_ended(balanced);
+  if (!strategy || strategy->info->group == 0) return;
+  if (BaseLB* const own = find_member(strategy->info->group)) own->impl_ended(balanced);
 }
 
 void begin_distributed(int group, const LoadDatabase& own) { static_cast<DistBaseLB&>(member(group)).impl_begin(own); }

@@ -33,7 +33,10 @@ PERIAPT_BALANCER_BASE(CentralLB, BaseLB)
 
 class CentralLB : public BaseLB {
  public:
-  explicit CentralLB(const CkLBOptions& options) : BaseLB(options) { lbname = "CentralLB"; }
+  explicit CentralLB(const CkLBOptions& options) : BaseLB(options) {
+    lbname = "CentralLB";
+    periapt::loadbalance::balancer_is_made(thisgroup);
+  }
   explicit CentralLB(CkMigrateMessage* m) : BaseLB(m) { lbname = "CentralLB"; }
 
   // To be overridden: writes stats->to_proc.

@@ -52,6 +52,7 @@ std::vector<int> KLevelTree::spans_of(int levels) {
 
 HybridBaseLB::HybridBaseLB(const CkLBOptions& options) : BaseLB(options), tree(usual_tree(CkNumPes()).release()) {
   lbname = "HybridBaseLB";
+  periapt::loadbalance::balancer_is_made(thisgroup);
 }
 HybridBaseLB::~HybridBaseLB() { delete tree; }
 
