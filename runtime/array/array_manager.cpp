@@ -449,9 +449,8 @@ Message ArrayManager::kept_order(ArrayRouting::Order what, std::uint64_t id, int
   count_kept(order);
   return order;
 }
-// An entry, or the constructor, looks after other messages, this order among them.
+// An entry looks after other messages, this order among them.
 bool ArrayManager::keep_order(ArrayRouting::Order what, std::uint64_t id, int to) {
-  if (keep_while_made(what, id, to)) return true;
   const ThreadOwner around = owner_around(*this, id);
   if (around == ThreadOwner{}) return false;
   scheduler::NestedScheduling::keep(pe_, around.key, kept_order(what, id, to));

@@ -175,9 +175,9 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   // Whether `base` is a further base that has called AtSync().
   void set_in_sync(ArrayElement* base, bool is_in_sync);
   bool is_in_sync(const ArrayElement* base) const;
-  // Whether its constructor runs.
+  // Whether its constructor runs, or that of one that is bound to it.
   bool is_being_made(std::uint64_t id) const;
-  // Its constructor runs, or that of one it is bound to: it is moved or destroyed when that has returned.
+  // If so, it is moved or destroyed when that has returned.
   bool keep_while_made(ArrayRouting::Order what, std::uint64_t id, int to);
   // Whether none of its bases has said setMigratable(false).
   bool may_move(ArrayElement* element) const {

@@ -181,7 +181,8 @@ bool stays(ArrayManager& array, ArrayElement* element, int to, std::uint32_t fol
     location.has_claim(id) ? location.set_pending_migration(id, to) : location.rejoin(array, id, array.index_of(id), 0);
     return true;
   }
-  return to == objects.pe.index || held_by_posts(objects, array, id, to) || held_by_threads(objects, array, id, to) ||
+  return to == objects.pe.index || array.keep_while_made(ArrayRouting::Order::migrate, id, to) ||
+         held_by_posts(objects, array, id, to) || held_by_threads(objects, array, id, to) ||
          held_by_bodies(array, id, to);
 }
 

@@ -11,8 +11,8 @@
 namespace periapt {
 
 // Sends an element that is here to PE `to`; it is gone when this returns. It stays where it is if it is there already,
-// and for now if it is not confirmed yet, buffers of its calls are being filled or threads of its entries run: it goes
-// then.
+// and for now if it is not confirmed yet, if its constructor or that of one that is bound to it runs, buffers of its
+// calls are being filled or threads of its entries run: it goes then.
 // `follows`: not 0: it goes after what it is bound to, to the PE of so many in a row.
 void migrate(ArrayManager& array, ArrayElement* element, int to, std::uint32_t follows = 0);
 

@@ -81,7 +81,9 @@ class Places {
         const std::uint64_t id = element->ckGetID();
         const bool listed = std::any_of(bound_.begin(), bound_.begin() + static_cast<std::ptrdiff_t>(i),
                                         [&](ArrayManager* array) { return array->find(id); });
-        if (!listed) ids_.push_back(id);
+        if (listed) continue;
+        check_made(*bound_[i], id);
+        ids_.push_back(id);
       }
   }
 
@@ -102,6 +104,13 @@ class Places {
   }
 
  private:
+  static void check_made(const ArrayManager& array, std::uint64_t id) {
+    if (!array.is_being_made(id)) return;
+    fatal(array.describe(id) + " is not made yet, and cannot be written to a checkpoint", "a checkpoint is written",
+          "its constructor, or that of one that is bound to it, runs the scheduler (CthYield(), CsdSchedulePoll()); "
+          "quiescence does not wait for that",
+          "ask for the checkpoint when the constructors have returned: let the elements contribute at their end");
+  }
   CkArrayIndex index_of(std::uint64_t id) const {
     const auto has = std::find_if(bound_.begin(), bound_.end(), [&](ArrayManager* array) { return array->find(id); });
     return (*has)->index_of(id);

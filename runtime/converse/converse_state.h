@@ -120,7 +120,7 @@ struct ConverseState {
   std::set<std::array<int, 5>> grid;   // CmiGridQueueRegister
   std::vector<void*> channels_in_use;  // CmiUsePersistentHandle
   std::size_t next_channel = 0;        // of those
-  // Ends the run when a message to PE `to` doesn't fit the channel in use; set while there is one.
+  // Ends the run when a message to PE `to` doesn't fit the channel in use; set since the first CmiUsePersistentHandle.
   void (*check_channel)(ConverseState& state, int to, std::size_t bytes) = nullptr;
   double timer_resolution_s = 0.005;  // CcdSetResolution
   std::vector<int (*)()> estimators;  // CldRegisterEstimator

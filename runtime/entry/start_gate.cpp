@@ -51,13 +51,20 @@ void StartGate::announce(PeObjects& objects) {
   pe.broadcast(message);
 }
 
+// The creation of a collection that the mainchares' constructors have made, as far as it is known which those are.
+bool StartGate::is_expected(const Message& message) const {
+  const Envelope* const envelope = message.envelope();
+  return start_ && is_creation(envelope) && static_cast<int>(envelope->collection) <= expected_;
+}
+
 void StartGate::hold(Delivery& call) {
-  const EntryInfo* const entry = call.target == Target::runtime ? &entry_info(call.entry) : nullptr;
-  if (call.message && is_creation(call.message.envelope())) {
+  const bool creates = call.message && is_creation(call.message.envelope());
+  if (creates && is_expected(call.message)) {
     creations_[static_cast<int>(call.collection)] = std::move(call.message);
     return try_open();
   }
-  if (entry && entry->flags & ep_expedited) return deliver(objects_, call);
+  if (!creates && call.target == Target::runtime && entry_info(call.entry).flags & ep_expedited)
+    return deliver(objects_, call);
   held_.push_back(to_message(call));
 }
 
@@ -65,6 +72,14 @@ void StartGate::on_start(Pe& pe, Delivery& call) {
   StartGate& gate = *pe.objects->start_gate;
   gate.start_ = to_message(call);
   gate.expected_ = static_cast<int>(call.element);
+  std::vector<Message> rest;
+  for (Message& message : gate.held_) {
+    if (gate.is_expected(message))
+      gate.creations_[static_cast<int>(message->collection)] = std::move(message);
+    else
+      rest.push_back(std::move(message));
+  }
+  gate.held_ = std::move(rest);
   gate.try_open();
 }
 void StartGate::on_process_ready(Pe& pe, Delivery&) {
@@ -75,13 +90,6 @@ void StartGate::on_process_ready(Pe& pe, Delivery&) {
 void StartGate::node_group_is_made(int number) {
   node_groups_.insert(number);
   try_open();
-}
-
-bool StartGate::complete() const {
-  if (!start_) return false;
-  int here = created_;
-  for (const auto& [number, _] : creations_) here += number <= expected_;
-  return here == expected_;
 }
 
 // False: the first PE of the process has not done it yet. (PE 0's process has them from the constructors.)
@@ -114,14 +122,8 @@ bool StartGate::create_collections() {
   return true;
 }
 
-// Collections that have been made since, and then the rest.
 void StartGate::open() {
-  std::vector<Message> all;
-  for (auto& [_, creation] : creations_) all.push_back(std::move(creation));
-  for (Message& message : held_) all.push_back(std::move(message));
-  creations_.clear();
-  held_.clear();
-  pe_.enqueue_front(std::move(all));
+  pe_.enqueue_front(std::exchange(held_, {}));
   objects_.started = true;
 }
 

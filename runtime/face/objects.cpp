@@ -135,8 +135,7 @@ void ArrayElement::contributeMessage(CkReductionMsg* message) {
 void ArrayElement::ckMigrate(int to) {
   ArrayManager& manager = thisArray->manager();
   ArrayElement* const element = manager.element_of(this);
-  if (!manager.may_move(element)) return;
-  if (!manager.keep_while_made(ArrayRouting::Order::migrate, element->ckGetID(), to)) migrate(manager, element, to);
+  if (manager.may_move(element)) migrate(manager, element, to);
 }
 void ArrayElement::ckDestroy() {
   ArrayManager& manager = thisArray->manager();

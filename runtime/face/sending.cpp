@@ -329,8 +329,7 @@ void not_instantiated(const char* use) {
   fatal("a template entry is used with types that it is not instantiated for", pe ? describe_running(*pe) : "",
         std::string("the use: ") + use,
         "name the instance in the .ci file, with the types of its parameters: extern entry void Chare entry(int, ...); "
-        "one "
-        "that is named by reference (int&) is called as entry<int&>(...)");
+        "one that is named by reference (int&) is called as entry<int&>(...)");
 }
 void no_migration_constructor(const char* type, const void* object) {
   if (!object) throw NoMigrationConstructor();

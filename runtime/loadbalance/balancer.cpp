@@ -549,8 +549,8 @@ LoadDatabase Balancer::own_loads() {
     ArrayManager& manager = array_manager(element.ckGetArrayID());
     const TimeSpent spent = this->spent(element);
     const double seconds = load_of(spent), wall = own.clock != LoadClock::wall ? spent.wall : 0;
-    const bool migratable = !manager.is_being_made(element.ckGetID()) && manager.may_move(record.element) &&
-                            can_move(manager, element.ckGetID());
+    const bool is_being_made = manager.is_being_made(element.ckGetID());
+    const bool migratable = !is_being_made && manager.may_move(record.element) && can_move(manager, element.ckGetID());
     if (manager.bound().size() > 1) {
       auto [known, first] = bound[&manager.location()].try_emplace(element.ckGetID(), own.objects.size());
       if (!first) {
@@ -565,7 +565,8 @@ LoadDatabase Balancer::own_loads() {
     }
     const ElementName name = name_of(*pe_.objects, {manager.id().index(), element.ckGetID()});
     std::uint64_t bytes = 0;
-    const std::string wrong = measures_sizes ? measure_packed(manager, element.ckGetID(), &bytes) : "";
+    const bool is_measured = measures_sizes && !is_being_made;
+    const std::string wrong = is_measured ? measure_packed(manager, element.ckGetID(), &bytes) : "";
     if (!wrong.empty()) keep_here(*record.element, wrong);
     own.objects.push_back(
         {name.array, name.element, pe_.index, seconds, bytes, migratable && wrong.empty(), wall, spent.gpu});
@@ -648,10 +649,10 @@ void Balancer::move_away(const Move& move, MigrationBatch& batch) {
   records_[record_of(*element)].state.moved = false;
   call(move.to, entry_missing);
 }
-// A thread of it, or of an element that moves along, waits for the next step; or an entry of theirs runs, which looks
-// after other messages meanwhile.
+// A thread of it, or of an element that moves along, waits for the next step; or an entry or a constructor of theirs
+// runs, which looks after other messages meanwhile, and may wait for the end of this step.
 bool Balancer::is_held(ArrayManager& leader, std::uint64_t id) const {
-  return !(owner_around(leader, id) == ThreadOwner{}) || has_threads(leader, id);
+  return !(owner_around(leader, id) == ThreadOwner{}) || has_threads(leader, id) || leader.is_being_made(id);
 }
 ArrayElement* Balancer::find(const Move& move) {
   ArrayManager* const leader = find_array(*pe_.objects, CkArrayID(CkGroupID{move.array}));

@@ -2,7 +2,8 @@
 // are balanced, move, also out of a body, are called in place, destroy it. An object is one element all the same. What
 // the first one's constructor does looks at no base that is made after it.
 //
-// program_further_bases [balanced] ...: balanced: there is RotateLB, and those that may move do in each step.
+// program_further_bases [balanced|measured] ...: balanced: there is RotateLB, and those that may move do in each step;
+// measured: a strategy that asks for sizes.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -259,8 +260,9 @@ class Both : public CBase_Both {
 };
 
 // The second one of a PE calls AtSync() in its constructor, and waits there for the end of the step: it is the only one
-// that does, so that all have come. (Where a PE has several, and in Charm++ in any case, it would wait for those that
-// are yet to be made.) The first one has been made before, so that it is known where further bases will be.
+// that does, so that all have come. (Where a PE has several, the first is resumed without those that are yet to be
+// made; the next one then waits for a step that the first has to join. In Charm++ the first waits for ever.) The one
+// before it has been made, so that it is known where further bases will be.
 class Early : public CBase_Early {
   bool asked_ = false, resumed_ = false, made_ = false;
   int from_ = CkMyPe();
@@ -285,6 +287,7 @@ class Early : public CBase_Early {
   }
   explicit Early(CkMigrateMessage*) {}
   void pup(PUP::er& p) override {
+    require(made_ || p.isUnpacking(), "an element is measured whose constructor runs");
     p | asked_;
     p | resumed_;
     p | made_;

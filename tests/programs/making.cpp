@@ -1,13 +1,21 @@
 // Constructors of elements that run the scheduler, which brings orders to these very elements: by their proxies, by
 // entries of their own, by the constructors themselves, and to elements that are bound to them. Such an element moves
 // and is destroyed when its constructor has returned.
+//
+// program_making [balanced|measured] ...: instead, constructors of bound elements that wait for the end of a step of a
+// balancer, and a second step when they have returned. balanced: it is RotateLB, which moves all that may move.
+//
+// program_making saved ...: a checkpoint of an element whose constructor runs, which ends the run.
+#include <cstring>
 #include <vector>
 
 #include "making.decl.h"
 
 /*readonly*/ CProxy_Main mainProxy;
 /*readonly*/ CProxy_Slow slow;
+/*readonly*/ CProxy_Host hosts;
 /*readonly*/ int cells;
+/*readonly*/ bool rotates;
 
 namespace {
 constexpr int yields = 100;
@@ -18,12 +26,26 @@ void require(bool right, const char* wrong) {
 }  // namespace
 
 class Main : public CBase_Main {
-  int greeted_ = 0, moved_ = 0, destroyed_ = 0;
+  CProxy_Guest guests_;
+  int greeted_ = 0, moved_ = 0, destroyed_ = 0, steps_ = 0;
 
  public:
   explicit Main(CkArgMsg* arguments) {
+    const char* const how = arguments->argc > 1 ? arguments->argv[1] : "";
+    rotates = std::strcmp(how, "balanced") == 0;
+    const bool steps = rotates || std::strcmp(how, "measured") == 0;
     delete arguments;
     mainProxy = thisProxy;
+    if (steps) {
+      hosts = CProxy_Host::ckNew(4 * CkNumPes());
+      thisProxy.insert(0);
+      return;
+    }
+    if (std::strcmp(how, "saved") == 0) {
+      thisProxy.begin();
+      thisProxy.save();
+      return;
+    }
     cells = 6 * CkNumPes();
     slow = CProxy_Slow::ckNew();
     thisProxy.work();
@@ -59,6 +81,25 @@ class Main : public CBase_Main {
     }
     slow.doneInserting();
     beside.doneInserting();
+  }
+  // Those of this PE are made inside, which has to wait for the next ones.
+  void insert(int guest) {
+    if (guest == 4 * CkNumPes()) return guests_.doneInserting();
+    if (guest == 0) {
+      CkArrayOptions options;
+      options.bindTo(hosts);
+      guests_ = CProxy_Guest::ckNew(options);
+    }
+    thisProxy.insert(guest + 1);
+    guests_[guest].insert();
+  }
+  void begin() { CProxy_Endless::ckNew(1); }
+  void save() { CkStartCheckpoint("making.saved", CkCallback(CkIndex_Main::saved(), thisProxy)); }
+  void saved() { CkAbort("an element is written to a checkpoint whose constructor runs"); }
+  void synchronized() {
+    if (++steps_ == 1) return hosts.synchronize();
+    CkPrintf("all checks passed\n");
+    CkExit();
   }
   void greeted() { ++greeted_, look(); }
   void moved() { ++moved_, look(); }
@@ -120,6 +161,55 @@ class Beside : public CBase_Beside {
     require(made_ || p.isUnpacking(), "a bound element is packed whose constructor runs");
     p | made_;
   }
+};
+
+class Host : public CBase_Host {
+  int steps_ = 0, from_ = -1;
+
+ public:
+  Host() { usesAtSync = true; }
+  explicit Host(CkMigrateMessage*) {}
+  void pup(PUP::er& p) override {
+    p | steps_;
+    p | from_;
+  }
+  int steps() const { return steps_; }
+  void synchronize() {
+    from_ = CkMyPe();
+    AtSync();
+  }
+  void ResumeFromSync() override {
+    if (++steps_ == 1) return;  // what is bound to it goes on
+    if (rotates) require((CkMyPe() != from_) == (CkNumPes() > 1), "elements stay whose constructors have returned");
+    contribute(CkCallback(CkReductionTarget(Main, synchronized), mainProxy));
+  }
+};
+
+// Waits in its constructor for a step that its host takes part in.
+class Guest : public CBase_Guest {
+  bool made_ = false;
+
+ public:
+  Guest() {
+    Host* const host = hosts[thisIndex].ckLocal();
+    host->synchronize();
+    while (host->steps() == 0) CthYield();
+    made_ = true;
+    contribute(CkCallback(CkReductionTarget(Main, synchronized), mainProxy));
+  }
+  explicit Guest(CkMigrateMessage*) {}
+  void pup(PUP::er& p) override {
+    require(made_ || p.isUnpacking(), "a bound element is packed or measured whose constructor runs");
+    p | made_;
+  }
+};
+
+class Endless : public CBase_Endless {
+ public:
+  Endless() {
+    while (thisIndex == 0) CthYield();
+  }
+  explicit Endless(CkMigrateMessage*) {}
 };
 
 #include "making.def.h"

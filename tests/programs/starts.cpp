@@ -1,6 +1,7 @@
 // The first microsecond: a constructor of a collection that the mainchare makes runs the scheduler, while calls of all
 // PEs and collections that are made since are on their way to its PE. What comes there runs when all is made that the
-// mainchare's constructor made; and what one PE has sent to an element comes in the order in which it was sent.
+// mainchare's constructor made; and what one PE has sent to an element comes in the order in which it was sent, as do
+// creations among calls where all PEs are of one host.
 #include <vector>
 
 #include "starts.decl.h"
@@ -44,7 +45,8 @@ class Main : public CBase_Main {
     call_all(calls / 2, calls);
     for (int i = 0; i < 4; ++i) {
       CProxy_LaterOnce::ckNew();
-      CProxy_Later later = CProxy_Later::ckNew();
+      for (int pe = 1; pe < CkNumPes(); ++pe) slow[pe].note(i);
+      CProxy_Later later = CProxy_Later::ckNew(i);
       later.call();
     }
   }
@@ -57,6 +59,7 @@ class Main : public CBase_Main {
 class Slow : public CBase_Slow {
  public:
   bool made = false;
+  int noted = -1;
   Slow() {
     if (CkMyPe() != 0) call_all(0, calls / 3);
     if (schedules()) CsdScheduler(5);
@@ -67,6 +70,7 @@ class Slow : public CBase_Slow {
     if (CkMyPe() != 0) call_all(yields() ? calls / 2 : calls / 3, calls);
     made = true;
   }
+  void note(int creation) { noted = creation; }
 };
 
 class Next : public CBase_Next {
@@ -99,7 +103,11 @@ void check_made() {
 
 class Later : public CBase_Later {
  public:
-  Later() { check_made(); }
+  explicit Later(int creation) {
+    check_made();
+    if (CkMyPe() != 0 && CmiNumPhysicalNodes() == 1)
+      require(slow.ckLocalBranch()->noted == creation, "a creation has overtaken a call, or the other way round");
+  }
   void call() { check_made(); }
 };
 
