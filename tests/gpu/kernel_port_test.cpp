@@ -237,12 +237,13 @@ TEST_P(KernelPortTest, ThatIsClosedOutlastsALongEntry) {
   const ck_kernel_port there = this->there(*port);
   ASSERT_TRUE(ck_port_take_place(there));
   ASSERT_TRUE(port->begin_close(kMs).ok());
+  for (int looks = 0; looks < 20; ++looks) EXPECT_EQ(port->close_on(kMs + kMs / 10), Closing::under_way);
   const ck_device_word number = ck_near_add(&there.counts->next, 1);
   auto& place = *reinterpret_cast<ck_port_place*>(there.places + (number & there.place_mask) * there.place_bytes);
   place.bytes = 0;
   ck_far_store(&place.number, number);
   int taken = port->take(64, [](auto) {});
-  for (int looks = 0; looks < 20; ++looks) EXPECT_EQ(port->close_on(kMs + kMs / 10), Closing::under_way);
+  EXPECT_EQ(port->close_on(kMs + kMs / 5), Closing::under_way);
   Closing closing = Closing::under_way;
   for (std::uint64_t now_ns = 2 * KernelPort::kPatience_ns; closing == Closing::under_way; now_ns += 2 * kMs) {
     taken += port->take(64, [](auto) {});
