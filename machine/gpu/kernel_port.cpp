@@ -247,21 +247,26 @@ KernelPort::Closing KernelPort::close_on(std::uint64_t now_ns) {
     failure_ = answered.status();
     return Closing::given_up;
   }
-  const Closing not_yet = now_ns - still_since_ns_ > kPatience_ns ? Closing::given_up : Closing::under_way;
-  if (!*answered) return not_yet;
+  const auto not_since = [now_ns](std::uint64_t since_ns) {
+    return now_ns - since_ns > kPatience_ns ? Closing::given_up : Closing::under_way;
+  };
+  // Whatever passed before it was asked, which may be a long entry.
+  if (!*answered) return not_since(std::max(asked_ns_, still_since_ns_));
   const std::uint64_t ends_at = ring_->pinned().read.next;
-  if (ends_at > next_) return not_yet;
+  if (ends_at > next_) return not_since(still_since_ns_);
   if (ends_at == next_ && asked_before_ == ends_at) {
     has_come_ = true;
     return Closing::done;
   }
   if (now_ns - asked_ns_ < kAskAgain_ns) return Closing::under_way;
+  const bool is_older = asked_ns_ <= still_since_ns_;  // than what has come since
   asked_before_ = ends_at;
   asked_ns_ = now_ns;
   failure_ = ask_next();
   if (!failure_) return Closing::given_up;
-  // More has come than was counted: the count was older, or a kernel has written where it may not.
-  return ends_at < next_ ? not_yet : Closing::under_way;
+  if (ends_at >= next_ || is_older || not_since(still_since_ns_) == Closing::under_way) return Closing::under_way;
+  failure_ = Status::failure("a kernel has written over the counts of the port");
+  return Closing::given_up;
 }
 
 // ---- counters

@@ -54,9 +54,10 @@ class KernelPort {
 
   /// From soon on kernels are told that it is closed. A failure is the driver's.
   Status begin_close(std::uint64_t now_ns);
-  /// To be called, after take(), until it is not under way any more. given_up: a message that was begun has not come.
+  /// To be called, after take(), until it is not under way any more. given_up: a message that was begun has not come,
+  /// the counts were written over, or the GPU is lost.
   Closing close_on(std::uint64_t now_ns);
-  /// Why it is given up, where the driver has said it: the GPU is lost. Else it is a message that does not come.
+  /// Why it is given up: the driver's reason, or what was written over. None: it is a message that does not come.
   const Status& failure() const { return failure_; }
 
  private:

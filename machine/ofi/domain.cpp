@@ -145,7 +145,7 @@ Status Domain::make_slots() {
     (number < kReceives ? unposted_ : free_slots_).push_back(number);
   }
   post_receives();  // what is not taken now is posted later
-  return {};
+  return broken_.empty() ? Status() : Status::failure(broken_);
 }
 
 void Domain::remove_file_of(std::span<const std::byte> name) {
@@ -172,7 +172,10 @@ Result<fi_addr_t> Domain::address_of(std::span<const std::byte> name) {
 
 bool Domain::next_fault(Fault* fault) {
   fi_cq_err_entry entry{};
-  if (::fi_cq_readerr(completions_.get(), &entry, 0) != 1) return false;
+  const ssize_t count = ::fi_cq_readerr(completions_.get(), &entry, 0);
+  // There is an error, and it can't be had: nothing behind it will be either.
+  if (count < 0 && count != -FI_EAGAIN) broke("completions", static_cast<int>(-count));
+  if (count != 1) return false;
   fault->request = static_cast<Request*>(entry.op_context);
   fault->error = entry.err;
   fault->text = text_of(entry.err);
@@ -214,7 +217,8 @@ bool Domain::post_receives() {
     const std::uint32_t number = unposted_.back();
     const auto error = static_cast<int>(
         -::fi_recv(messages_.get(), slot(number), kSlotBytes, key, FI_ADDR_UNSPEC, &requests_[number]));
-    if (error != 0 && error != FI_EAGAIN) broke("room for messages", error);
+    // As long as some are posted messages come, and this one is tried again.
+    if (error != 0 && error != FI_EAGAIN && unposted_.size() == kReceives) broke("room for messages", error);
     if (error != 0) return false;
     unposted_.pop_back();
   }

@@ -169,14 +169,20 @@ int OfiTransport::progress() {
     lost_.erase(lost_.begin());
     fail(*lost.link, lost.reason);
   }
-  if (!domain_.broken().empty()) [[unlikely]] {
-    for (std::size_t i = 0; i < links_.size(); ++i) fail(links_[i], domain_.broken());
-  }
+  if (!domain_.broken().empty()) [[unlikely]]
+    lose_all();
   if (!leaving_.empty()) see_off();
   if (!attended_.empty()) attend();
   domain_.post_receives();
   if (!deferred_.empty()) handed_up_ += tell_deferred();
   return handed_up_;
+}
+
+/// The provider has broken. What its descriptor tells is of no use any more, and may be the same for good.
+void OfiTransport::lose_all() {
+  for (std::size_t i = 0; i < links_.size(); ++i) fail(links_[i], domain_.broken());
+  if (std::exchange(all_lost_, true) || epoll_ < 0) return;
+  ::epoll_ctl(epoll_, EPOLL_CTL_DEL, domain_.events_fd(), nullptr);
 }
 
 /// `all`: until there is nothing more, for the sake of a link that ends.
@@ -272,10 +278,10 @@ void OfiTransport::end_flushes(OfiLink& link) { link.flushes.end_some(link.opera
 bool OfiTransport::arm() {
   if (epoll_ < 0) return false;
   if (!attended_.empty()) attend();
-  const bool posted = domain_.post_receives();
+  const bool posted = all_lost_ || domain_.post_receives();
   if (!posted || refused_ || meeting_.has_moved() || connecting_ > 0) return false;
   if (!attended_.empty() || !deferred_.empty() || !lost_.empty() || !leaving_.empty()) return false;
-  if (!domain_.may_sleep()) return false;
+  if (!all_lost_ && (!domain_.broken().empty() || !domain_.may_sleep())) return false;
   armed_ = true;
   return meeting_.arm();
 }

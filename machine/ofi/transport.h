@@ -95,6 +95,7 @@ class OfiTransport final : public ucx::TransportBase, private tcp::Meeting::Gues
   bool attend_once(OfiLink& link);
 
   // progress
+  void lose_all();
   void look_at_completions(bool all);
   void take_end(Request& request, std::size_t bytes);
   void take_fault(Request* request, int error, const std::string& text);
@@ -123,7 +124,8 @@ class OfiTransport final : public ucx::TransportBase, private tcp::Meeting::Gues
   std::size_t operations_ = 0;                           // with the provider, on all links
   int connecting_ = 0;                                   // links whose peer has not said yet where it is
   bool armed_ = false;
-  bool refused_ = false;  // no_resource was answered since the latest progress()
+  bool all_lost_ = false;  // the provider has broken, and its links have been told: TCP alone is waited for
+  bool refused_ = false;   // no_resource was answered since the latest progress()
   int handed_up_ = 0;
 
   int epoll_ = -1;

@@ -48,6 +48,8 @@ class Adapter {
 
   /// Completions, at most as many as there is room for.
   std::span<ibv_wc> look(std::span<ibv_wc> room);
+  /// A look has failed.
+  bool gives_no_completions() const { return gives_no_completions_; }
   /// The next completion makes events_fd() readable.
   bool ask_for_event() { return ibv_req_notify_cq(completions_, 0) == 0; }
   int events_fd() const { return channel_->fd; }
@@ -109,6 +111,7 @@ class Adapter {
   std::unique_ptr<std::byte, Unmap> memory_{nullptr, Unmap{0}};
   std::vector<std::uint32_t> unposted_, free_slots_;
   std::size_t unposted_count_ = 0, many_ = 1;
+  bool gives_no_completions_ = false;
   std::vector<ibv_recv_wr> receive_requests_;  // of each receive slot, filled in but for which one follows
   std::vector<ibv_sge> receive_places_;
 };

@@ -241,6 +241,11 @@ void VerbsTransport::take_device_events() {
   }
 }
 
+void VerbsTransport::a_queue_broke() {
+  broken_ = "a queue of " + adapter_.port.name() + " that all its links share broke: dmesg may say why";
+  all_go_around(broken_);
+}
+
 /// Soft RoCE's queue pairs may be silent from then on, also when the port is up again: what they have neither ends nor
 /// fails. So they are left at once, and the links come back to new ones.
 void VerbsTransport::take_port_error() {
@@ -283,8 +288,7 @@ void VerbsTransport::take_device_event(const ibv_async_event& event) {
       return all_go_around(broken_);
     case IBV_EVENT_CQ_ERR:
     case IBV_EVENT_SRQ_ERR:
-      broken_ = "a queue of " + name + " that all its links share broke: dmesg may say why";
-      return all_go_around(broken_);
+      return a_queue_broke();
     default:
       return;
   }

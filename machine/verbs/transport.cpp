@@ -361,6 +361,7 @@ int VerbsTransport::progress() {
   // A rail that is not needed yet has no links, and nothing comes over it.
   const bool is_used = links_.size() != 0 || !given_up_.empty() || !early_.empty() || !old_ways_.empty();
   if (PERIAPT_LIKELY(is_used)) look_at_completions(!lost_.empty() || !given_up_.empty() || !mending_.empty());
+  if (PERIAPT_UNLIKELY(adapter_.gives_no_completions() && broken_.empty())) a_queue_broke();
   if (PERIAPT_UNLIKELY(!lost_.empty())) fail_lost();
   if (!talking_.empty()) talk_all(false);
   if (!mending_.empty()) mend_all();
@@ -571,6 +572,7 @@ bool VerbsTransport::arm() {
   std::array<ibv_wc, kLook> room;
   const std::span<ibv_wc> found = adapter_.look(room);
   early_.assign(found.begin(), found.end());
+  if (adapter_.gives_no_completions() && broken_.empty()) return false;
   armed_ = true;
   return early_.empty() && meeting_.arm();
 }

@@ -166,6 +166,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   void end_all(VerbsLink& link, ucx::Outcome outcome);
   void fail(VerbsLink& link, const std::string& reason);
   void all_go_around(const std::string& reason);
+  void a_queue_broke();
   void take_device_events();
   void take_device_event(const ibv_async_event& event);
   void take_port_error();

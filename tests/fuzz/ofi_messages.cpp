@@ -304,20 +304,17 @@ class Scene {
         return peer_->meeting.leave(peer_->seat);
       default: {
         constexpr const char* kCalls[] = {"fi_send",     "fi_inject",  "fi_recv",
-                                          "fi_writemsg", "fi_readmsg", "fi_av_insert"};
-        const char* call = kCalls[input_.below(std::size(kCalls))];
-        if (std::string(call) != "fi_av_insert") faults().fails[call] = {0, error, 0, 1};
+                                          "fi_writemsg", "fi_readmsg", "fi_cq_readerr"};
+        faults().fails[kCalls[input_.below(std::size(kCalls))]] = {0, error, 0, 1};
       }
     }
   }
 
   // The peer goes: all that was begun ends, and each link is lost. Then the transport goes.
   void end() {
-    const bool nameless = faults().nameless;
     faults().fails.clear();
     faults().next_sends.clear();
     faults().next_operations.clear();
-    faults().nameless = nameless;
     peer_->region.reset();
     peer_.reset();
     const auto have_ended = [&] {

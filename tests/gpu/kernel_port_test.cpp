@@ -230,6 +230,40 @@ TEST_P(KernelPortTest, ThatIsClosedWaitsForALateLook) {
   EXPECT_THAT(taken, ElementsAre(0, 1, 2));
 }
 
+// The count that was asked for before its last message says nothing when the PE was in a long entry meanwhile.
+TEST_P(KernelPortTest, ThatIsClosedOutlastsALongEntry) {
+  constexpr std::uint64_t kMs = 1'000'000;
+  const auto port = open(8, 4);
+  const ck_kernel_port there = this->there(*port);
+  ASSERT_TRUE(ck_port_take_place(there));
+  ASSERT_TRUE(port->begin_close(kMs).ok());
+  for (int looks = 0; looks < 20; ++looks) EXPECT_EQ(port->close_on(kMs + kMs / 10), Closing::under_way);
+  const ck_device_word number = ck_near_add(&there.counts->next, 1);
+  auto& place = *reinterpret_cast<ck_port_place*>(there.places + (number & there.place_mask) * there.place_bytes);
+  place.bytes = 0;
+  ck_far_store(&place.number, number);
+  int taken = port->take(64, [](auto) {});
+  EXPECT_EQ(port->close_on(kMs + kMs / 5), Closing::under_way);
+  Closing closing = Closing::under_way;
+  for (std::uint64_t now_ns = 2 * KernelPort::kPatience_ns; closing == Closing::under_way; now_ns += 2 * kMs) {
+    taken += port->take(64, [](auto) {});
+    closing = port->close_on(now_ns);
+  }
+  EXPECT_EQ(taken, 1);
+  EXPECT_EQ(closing, Closing::done);
+}
+
+// All has come, and what says so is gone.
+TEST_P(KernelPortTest, IsGivenUpWhereItsCountsWereWrittenOver) {
+  const auto port = open(32, 4);
+  const ck_kernel_port there = this->there(*port);
+  const unsigned value = 1;
+  EXPECT_EQ(ck_device_send(there, &value, sizeof value), ck_device_sent);
+  there.counts->next = 1;
+  EXPECT_EQ(close(*port), Closing::given_up);
+  EXPECT_EQ(port->failure().message(), "a kernel has written over the counts of the port");
+}
+
 // A thread that has a number and does not go on.
 TEST_P(KernelPortTest, IsGivenUpWhereAMessageDoesNotCome) {
   const std::int64_t before = settings.memory;
@@ -237,6 +271,7 @@ TEST_P(KernelPortTest, IsGivenUpWhereAMessageDoesNotCome) {
   const ck_kernel_port there = this->there(*port);
   EXPECT_EQ(ck_near_add(&there.counts->next, 1), 1u);
   EXPECT_EQ(close(*port), Closing::given_up);
+  EXPECT_TRUE(port->failure().ok()) << "it is the message";
   port.reset();
   EXPECT_EQ(before - settings.memory, static_cast<std::int64_t>(sizeof(ck_port_counts)))
       << "a kernel may still write there";

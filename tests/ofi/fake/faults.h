@@ -23,6 +23,7 @@ struct Faults {
   bool nameless = false;                      ///< errors don't say of which operation they are
   bool registers_all = true;                  ///< memory of this side must be registered as well (FI_MR_LOCAL)
   bool without_memory = false;                ///< no puts and gets
+  bool has_descriptor = false;                ///< to sleep on
   std::uint64_t late_one_in = 0;              ///< of so many messages one is told after the next; 0: none
   std::uint64_t messages = 0;                 ///< so far, where some are late
   bool next_twice = false;                    ///< the next message comes twice

@@ -8,6 +8,8 @@
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -119,7 +121,20 @@ struct Told {
 };
 struct Queue : Counted {
   explicit Queue(Domain& of) : Counted(&of) {}
+  ~Queue() {
+    if (events >= 0) ::close(events);
+  }
+  void tell(const Told& one) {
+    told.push_back(one);
+    is_readable(true);
+  }
+  void is_readable(bool is) const {
+    if (events < 0) return;
+    std::uint64_t count = 1;
+    static_cast<void>((is ? ::write(events, &count, sizeof count) : ::read(events, &count, sizeof count)) < 0);
+  }
   fid_cq face{};
+  int events = -1;
   std::deque<Told> told;
   std::vector<Told> late;  // one, that is told after the next
 };
@@ -184,7 +199,7 @@ int next_of(std::deque<int>& ends) {
 }
 
 void tell(Queue& queue, void* context, std::uint64_t flags, std::size_t size, int error) {
-  queue.told.push_back({{context, flags, size}, error});
+  queue.tell({{context, flags, size}, error});
 }
 
 void deliver(Endpoint& to) {
@@ -199,11 +214,12 @@ void deliver(Endpoint& to) {
     Queue& queue = *to.queue;
     if (faults.late_one_in != 0 && ++faults.messages % faults.late_one_in == 0 && queue.late.empty()) {
       queue.late.push_back(told);
+      queue.is_readable(true);
       continue;
     }
-    queue.told.push_back(told);
+    queue.tell(told);
     if (queue.late.empty()) continue;
-    queue.told.push_back(queue.late.front());
+    queue.tell(queue.late.front());
     queue.late.clear();
   }
 }
@@ -276,8 +292,8 @@ ssize_t read_message(fid_ep* face, const fi_msg_rma* message, std::uint64_t) { r
 // ---- completions
 
 ssize_t read_queue(fid_cq* face, void* buffer, std::size_t most) {
-  if (const int error = faults.hit("fi_cq_read"); error != 0) return -error;
   auto& queue = of<Queue>(face);
+  if (const int error = faults.hit("fi_cq_read"); error != 0) return queue.is_readable(true), -error;
   if (queue.told.empty() && !queue.late.empty()) {
     queue.told.push_back(queue.late.front());
     queue.late.clear();
@@ -287,10 +303,12 @@ ssize_t read_queue(fid_cq* face, void* buffer, std::size_t most) {
   for (; !queue.told.empty() && queue.told.front().error == 0 && count < static_cast<ssize_t>(most);
        queue.told.pop_front())
     out[count++] = queue.told.front().entry;
+  if (queue.told.empty() && queue.late.empty()) queue.is_readable(false);
   if (count > 0) return count;
   return queue.told.empty() ? -FI_EAGAIN : -FI_EAVAIL;
 }
 ssize_t read_error(fid_cq* face, fi_cq_err_entry* entry, std::uint64_t) {
+  if (const int error = faults.hit("fi_cq_readerr"); error != 0) return -error;
   auto& queue = of<Queue>(face);
   if (queue.told.empty()) return -FI_EAGAIN;
   *entry = {};
@@ -371,16 +389,22 @@ int open_endpoint(fid_domain* face, fi_info*, fid_ep** made, void*) {
   return 0;
 }
 
+int give_descriptor(fid* face, int command, void* to) {
+  if (command != FI_GETWAIT) return -FI_ENOSYS;
+  return *static_cast<int*>(to) = static_cast<Queue*>(face->context)->events, 0;
+}
 int open_queue(fid_domain* face, fi_cq_attr* wanted, fid_cq** made, void*) {
   if (const int error = faults.hit("fi_cq_open"); error != 0) return -error;
-  if (wanted->wait_obj != FI_WAIT_NONE) return -FI_ENOSYS;
+  if (wanted->wait_obj != FI_WAIT_NONE && !faults.has_descriptor) return -FI_ENOSYS;
   static fi_ops_cq ops = [] {
     fi_ops_cq all{};
     all.size = sizeof all, all.read = read_queue, all.readerr = read_error, all.strerror = text_of_queue;
     return all;
   }();
   auto* queue = new Queue(of<Domain>(face));
-  begin(*queue, queue->face, ops_of<Queue>());
+  static fi_ops of_queue = {sizeof(fi_ops), close_it<Queue>, bind_nothing, give_descriptor, nullptr, nullptr, nullptr};
+  begin(*queue, queue->face, of_queue);
+  if (wanted->wait_obj != FI_WAIT_NONE) queue->events = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   queue->face.fid.fclass = FI_CLASS_CQ;
   queue->face.ops = &ops;
   *made = &queue->face;
@@ -444,7 +468,10 @@ int open_domain(fid_fabric* face, fi_info*, fid_domain** made, void*) {
   return 0;
 }
 
-int try_wait(fid_fabric*, fid**, int) { return 0; }
+int try_wait(fid_fabric*, fid** waits, int) {
+  const auto& queue = *static_cast<Queue*>((*waits)->context);
+  return queue.told.empty() && queue.late.empty() ? 0 : -FI_EAGAIN;
+}
 
 }  // namespace
 }  // namespace periapt::fake_fabric
@@ -474,7 +501,8 @@ int fi_getinfo(std::uint32_t, const char*, const char*, std::uint64_t, const fi_
   found->ep.type = FI_EP_RDM;
   found->ep.max_msg_size = std::uint64_t{1} << 30;
   found->tx.inject_size = 64;
-  found->domain.control_progress = found->domain.data_progress = FI_PROGRESS_MANUAL;
+  found->domain.control_progress = found->domain.data_progress =
+      faults.has_descriptor ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
   found->domain.mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | (faults.registers_all ? FI_MR_LOCAL : 0);
   found->domain.mr_key_size = sizeof(std::uint64_t);
   found->point();

@@ -77,6 +77,7 @@ void died(const void* object, const char* what, Needs needs) {
 // ---- what goes by the table of the device
 
 int poll_cq(ibv_cq* queue, int count, ibv_wc* to) {
+  if (const int error = faults().hit("ibv_poll_cq"); error != 0) return -error;
   auto& completions = *static_cast<CompletionQueue*>(queue);
   completions.owner().pump();
   static thread_local std::minstd_rand random;
@@ -102,6 +103,7 @@ int poll_cq(ibv_cq* queue, int count, ibv_wc* to) {
 }
 
 int request_notification(ibv_cq* queue, int) {
+  if (const int error = faults().hit("ibv_req_notify_cq"); error != 0) return error;
   static_cast<CompletionQueue*>(queue)->armed = true;
   return 0;
 }
@@ -110,6 +112,7 @@ int post_srq_recv(ibv_srq* srq, ibv_recv_wr* request, ibv_recv_wr** bad) {
   auto& receives = *static_cast<SharedReceives*>(srq);
   for (; request != nullptr; request = request->next) {
     *bad = request;
+    if (const int error = faults().hit("ibv_post_srq_recv"); error != 0) return error;
     if (receives.waiting.size() >= receives.most) return ENOMEM;
     const Region* region = of(srq->context).region(request->sg_list->lkey);
     if (region == nullptr || !region->covers(request->sg_list->addr, request->sg_list->length, IBV_ACCESS_LOCAL_WRITE))
@@ -266,6 +269,7 @@ int(ibv_query_port)(ibv_context* context, std::uint8_t, _compat_ibv_port_attr* t
 
 int _ibv_query_gid_ex(ibv_context* context, std::uint32_t, std::uint32_t index, ibv_gid_entry* entry, std::uint32_t,
                       std::size_t) {
+  if (const int error = faults().hit("ibv_query_gid_ex"); error != 0) return error;
   if (faults().without_gid || index > 2) return ENODATA;
   // As of an interface with 127.0.0.1, and the next address for the next device: a link-local one, and the address as
   // v1 and as v2.
