@@ -78,18 +78,20 @@ std::string ArrayManager::describe_holder(const void* object) const {
   return "";
 }
 
+// One that has come here after this PE's report may owe an earlier round than the first that is open here.
 std::string ArrayManager::describe_late() const {
   constexpr int most_named = 4;
-  if (reduction_.describe().empty()) return "";
+  const std::uint32_t none = reduction_.first_open() + reduction_.first_has_begun();  // all below it are waited for
+  std::uint32_t oldest = none;
+  for (const ArrayElement* element : elements()) oldest = std::min(oldest, element->next_reduction_);
+  if (oldest == none) return "";
   std::string named;
   int late = 0;
   for (const ArrayElement* element : elements())
-    if (element->next_reduction_ <= reduction_.first_open() && ++late <= most_named)
+    if (element->next_reduction_ == oldest && ++late <= most_named)
       named += (late > 1 ? ", " : "") + describe(element->ckGetID());
-  if (late == 0) return "";
   if (late > most_named) named += " and " + std::to_string(late - most_named) + " more";
-  return named + (late == 1 ? " has" : " have") + " not contributed to reduction " +
-         std::to_string(reduction_.first_open()) + "\n";
+  return named + (late == 1 ? " has" : " have") + " not contributed to reduction " + std::to_string(oldest) + "\n";
 }
 
 CkArrayIndex ArrayManager::index_of_holder(const void* object) const {

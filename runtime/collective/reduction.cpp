@@ -353,11 +353,19 @@ bool Reduction::open() const {
 
 std::string Reduction::describe() const {
   std::string text;
-  for (std::uint32_t n = base_; n < first_ + rounds_.size(); ++n) {
+  std::int64_t expected = population_;
+  for (std::uint32_t n = first_; n < first_ + rounds_.size(); ++n) {
     const Round& r = rounds_[n - first_];
+    expected += r.population;
     if (!r.begun) continue;
-    text += "reduction " + std::to_string(n) + " of " + collection_name() + ": " + std::to_string(r.given) + " of " +
-            std::to_string(contributors_) + " contributors on PE " + std::to_string(sender_.me) + " have contributed";
+    text += "reduction " + std::to_string(n) + " of " + collection_name() + ": ";
+    if (r.reported) {
+      text += "all PEs have reported, and " + std::to_string(r.sum.sources()) + " of " +
+              std::to_string(expected + r.adjust) + " contributors have contributed\n";
+      continue;
+    }
+    text += std::to_string(r.given) + " of " + std::to_string(contributors_) + " contributors on PE " +
+            std::to_string(sender_.me) + " have contributed";
     if (r.reports < children_.size())
       text += ", " + std::to_string(children_.size() - r.reports) + " of " + std::to_string(children_.size()) +
               " PEs below it have not reported";

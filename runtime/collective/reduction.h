@@ -77,10 +77,13 @@ class Reduction {
   void hold() { ++held_; }
   void unhold();
 
+  // The first round that is not told from here, and whether it has begun.
   std::uint32_t first_open() const { return base_; }
+  bool first_has_begun() const { return base_ - first_ < rounds_.size() && rounds_[base_ - first_].begun; }
   // A member has contributed to a round that is not finished.
   bool open() const;
-  // "round 3: 5 of 7 contributors here have contributed, waiting for reports of PEs 5, 6"; empty when none is open.
+  // A line for each open round: "reduction 3 of Piece: 5 of 7 contributors on PE 2 have contributed ...". Of one that
+  // waits for late contributions alone, the root has the line.
   std::string describe() const;
 
  private:

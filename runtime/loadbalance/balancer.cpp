@@ -323,15 +323,7 @@ void Balancer::order(int pe, const std::vector<Move>& moves, int expected) {
   if (!moves.empty()) std::memcpy(bytes.data() + sizeof expected, moves.data(), moves.size() * sizeof(Move));
   send_bytes(pe, entry_assign, bytes);
 }
-namespace {
-struct Resumption {
-  std::uint32_t step;
-  bool forget;
-};
-}  // namespace
-void Balancer::order_resume(int pe, std::uint32_t step, bool forget) {
-  call_with(pe, entry_resume, Resumption{step, forget});
-}
+void Balancer::order_resume(int pe, const Resumption& resumption) { call_with(pe, entry_resume, resumption); }
 namespace {
 struct Question {
   int group;     // whose member decides; 0: that of the step's strategy
@@ -740,7 +732,8 @@ void Balancer::on_claim(Pe& pe, Delivery& call) {
 
 void Balancer::on_resume(Pe& pe, Delivery& call) {
   Balancer& self = Balancer::of(pe);
-  const auto [step, forget] = call.read<Resumption>();
+  const auto [step, forget, at_any_time, clients] = call.read<Resumption>();
+  if (at_any_time) self.take_all();
   self.step_ = step + 1;
   self.closed_ = self.told_ = self.moving_ = false;
   self.member_.reset();
@@ -753,6 +746,7 @@ void Balancer::on_resume(Pe& pe, Delivery& call) {
   if (began) self.at_end.call();
   end_step(step, began && forget);  // loads are kept where the balancer has said no
   if (!self.all_take_part_) self.barrier_.resume(step);
+  if (clients) self.barrier_.resume_all();
   self.resume_up_to(step);
 }
 void Balancer::on_late(Pe& pe, Delivery&) {
@@ -816,14 +810,22 @@ void Balancer::on_tree(Pe& pe, Delivery& call) {
 
 // --- balancing at any time -------------------------------------------------------------------------------------------
 
-void Balancer::start_step() { call(center_of(pe_), entry_start); }
+namespace {
+constexpr std::uint32_t whichever_comes = 0;  // steps count from 1
+}
+void Balancer::start_step() { call(center_of(pe_), entry_start, step_); }
+void Balancer::start_period() { call(center_of(pe_), entry_start, whichever_comes); }
 void Balancer::ask_loads_now(int pe) { call(pe, entry_collect_now); }
 void Balancer::order_sleep(int pe) { call(pe, entry_sleep); }
 void Balancer::announce_period(double seconds) {
   for (int pe = 0; pe < pe_.process.pes(); ++pe) call_with(pe, entry_period, seconds);
 }
 
-void Balancer::on_start(Pe& pe, Delivery&) { Balancer::of(pe).coordinator_->begin(); }
+void Balancer::on_start(Pe& pe, Delivery& call) {
+  const auto step = call.read<std::uint32_t>();
+  Coordinator& coordinator = *Balancer::of(pe).coordinator_;
+  step == whichever_comes ? coordinator.begin() : coordinator.begin(step);
+}
 
 void Balancer::set_period(double seconds) {
   check_period(seconds, "LBSetPeriod(" + std::to_string(seconds) + ")", describe_running(pe_));

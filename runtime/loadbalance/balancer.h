@@ -102,8 +102,14 @@ class Balancer : public BalanceHook {
   void ask_count(int pe);
   void ask_loads(int pe, bool loads);
   void order(int pe, const std::vector<Move>& moves, int expected);
-  // `forget`: measuring begins anew.
-  void order_resume(int pe, std::uint32_t step, bool forget);
+  // What the end of a step is on each PE.
+  struct Resumption {
+    std::uint32_t step;
+    bool forget;       // measuring begins anew
+    bool at_any_time;  // and so will be those that follow
+    bool clients;      // of a step at any time: those of CkSyncBarrier are resumed
+  };
+  void order_resume(int pe, const Resumption& resumption);
   void ask_loads_now(int pe);
   void order_sleep(int pe);
   void announce_period(double seconds);
@@ -142,8 +148,10 @@ class Balancer : public BalanceHook {
   // Of the whole run, and a little later on other PEs; -1: none.
   void set_period(double seconds);
   double period() const { return period_; }
-  // Asks the coordinator; nothing happens while a step is in progress.
+  // Asks the coordinator; nothing happens while a step is in progress, as this PE knows it or the coordinator.
   void start_step();
+  // The same from the coordinator itself, when its timer ends.
+  void start_period();
   // All elements here take part, and none may call AtSync.
   void take_all();
 

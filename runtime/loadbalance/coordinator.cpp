@@ -241,7 +241,7 @@ void Coordinator::decide() {
     Pe& pe = *Pe::current();
     return pe.objects->all_wait_in_sync(pe);
   }
-  if (at_any_time_ && !something_ran()) return sleep();
+  if (at_any_time_ && period_ > 0 && !something_ran()) return sleep();
   if (meta_ && !due_) {
     const bool have_loads = at_any_time_ || wants_loads();
     if (!is_due()) {
@@ -398,7 +398,9 @@ void Coordinator::resume(bool forget) {
   have_before_ = false;
   if (std::exchange(due_, false)) meta_->balanced(clock::seconds() - due_since_, std::exchange(moves_now_, 0));
   std::fill(ready_.begin(), ready_.end(), false);
-  for (int pe = 0; pe < pes(); ++pe) balancer_.order_resume(pe, done, forget && !at_any_time_);
+  // With a period none of them waits.
+  const Balancer::Resumption end{done, forget && !at_any_time_, at_any_time_, at_any_time_ && period_ <= 0};
+  for (int pe = 0; pe < pes(); ++pe) balancer_.order_resume(pe, end);
   if (at_any_time_) arm();
 }
 
@@ -431,11 +433,14 @@ void Coordinator::arm() {
         // Not the timer of a period that another has taken the place of.
         if (!self.armed_ || clock::now_ns() < self.deadline_ns_) return;
         self.armed_ = false;
-        self.balancer_.start_step();
+        self.balancer_.start_period();
       },
       this, delay_ns, now_ns);
 }
 
+void Coordinator::begin(std::uint32_t step) {
+  if (step == step_) begin();
+}
 void Coordinator::begin() {
   if (state_ != State::waiting) return arm();
   if (!is_wanted() && !meta_) return;

@@ -34,8 +34,10 @@ class Coordinator {
 
   // --- balancing at any time ---
   void set_period(double seconds);
-  // A step, if there is none in progress.
+  // A step, if there is none in progress. `step`: the one that a PE was before when it asked; where that is over, it
+  // was in progress there.
   void begin();
+  void begin(std::uint32_t step);
   void awake();
 
  private:

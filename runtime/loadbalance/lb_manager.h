@@ -67,7 +67,8 @@ class LBManager {
   void configureTreeLB(Json& config) {
     configureTreeLB(config.dump().c_str());
   }
-  // A balancing at any time, now. Nothing while one is in progress.
+  // A balancing at any time, now. Nothing while one is in progress. Where there is no period, the clients of
+  // CkSyncBarrier are resumed on every PE when it is over.
   void StartLB();
   // All elements on this PE take part from here on, not from the first StartLB() on, which then knows their loads.
   void TurnManualLBOn();

@@ -77,3 +77,11 @@ void CkSyncBarrier::resume(std::uint32_t step) {
     fn();
   });
 }
+
+void CkSyncBarrier::resume_all() {
+  call(end_receivers_);
+  for_each_still_there(clients_, [](LBClient& client) {
+    const std::function<void()> fn = client.fn;
+    fn();
+  });
+}

@@ -288,6 +288,50 @@ TEST_P(ReductionFromSeeds, BringsEachRoundOnceWhileElementsMoveAppearAndDie) { r
 TEST_P(ReductionFromSeeds, OfAGroupBringsEachRoundOnce) { run(true); }
 INSTANTIATE_TEST_SUITE_P(Seeds, ReductionFromSeeds, testing::Range(0u, 10u));
 
+// What the watchdog tells: such a round is open at no other PE.
+TEST(Reduction, SaysAtTheRootThatItWaitsForOneThatCameAfterItsPesReport) {
+  ASSERT_TRUE(registered);
+  std::mt19937 chance(1);
+  FakeNetwork network(2, chance);
+  std::vector<std::unique_ptr<Reduction>> parts;
+  for (int pe = 0; pe < 2; ++pe)
+    parts.push_back(
+        std::make_unique<Reduction>(network.port(pe), 5, Reduction::Tree::pes, TreePlace(pe, network.pes()), false));
+  Reduction &root = *parts[0], &leaf = *parts[1];
+  network.on_packet = [&](int pe, FakeNetwork::Packet packet) {
+    parts[static_cast<std::size_t>(pe)]->receive(packet.deliver());
+  };
+  int results = 0;
+  network.on_result = [&](int, const CkCallback&, void* message) {
+    ++results;
+    CkFreeMsg(message);
+  };
+  const auto all_come = [&] {
+    while (network.step()) continue;
+  };
+  const CkCallback callback = callback_to(client);
+  const auto contribute = [&](Reduction& part, std::uint32_t round) {
+    part.contribute(round, CkReduction::nop, Contribution(), &callback);
+  };
+  const std::uint32_t mover = root.born(), root_own = root.born(), leaf_own = leaf.born();
+  contribute(leaf, leaf_own);  // which is the leaf's report
+  all_come();
+  contribute(root, root_own);
+  EXPECT_EQ(root.describe(), "reduction 0 of collection 5: 1 of 2 contributors on PE 0 have contributed\n");
+  root.left(mover);
+  leaf.arrived(mover);
+  contribute(root, root_own + 1);
+  EXPECT_EQ(root.describe(),
+            "reduction 0 of collection 5: all PEs have reported, and 2 of 3 contributors have contributed\n"
+            "reduction 1 of collection 5: 1 of 1 contributors on PE 0 have contributed, 1 of 1 PEs below it have not "
+            "reported\n");
+  EXPECT_EQ(leaf.describe(), "");
+  EXPECT_EQ(results, 0);
+  contribute(leaf, mover);
+  all_come();
+  EXPECT_EQ(results, 1);
+}
+
 TEST(Accumulator, GoesOnInTheMessageThatItGets) {
   std::vector<int> ones(100, 1);
   Contribution one;

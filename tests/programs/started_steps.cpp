@@ -1,0 +1,111 @@
+// A client on each PE waits for the end of a step that StartLB() begins, and never comes to the barrier. In every other
+// round nothing runs that could be measured. Usage: started_steps [all]: all PEs begin each step; else PE 0 does, and
+// the others, too, while they are in it: that begins no second one.
+#include <vector>
+
+#include "LBManager.h"
+#include "started_steps.decl.h"
+
+CProxy_Main mainProxy;
+CProxy_Watcher watchers;
+CProxy_Piece pieces;
+
+namespace {
+constexpr int pieces_a_pe = 2, rounds = 6, asked_again = 4;
+bool all_begin = false;
+
+void require(bool right, const char* what) {
+  if (!right) CkAbort("PE %d: %s\n", CkMyPe(), what);
+}
+}  // namespace
+
+class Main : public CBase_Main {
+ public:
+  explicit Main(CkArgMsg* m) {
+    all_begin = m->argc > 1;
+    delete m;
+    mainProxy = thisProxy;
+    watchers = CProxy_Watcher::ckNew();
+    pieces = CProxy_Piece::ckNew(pieces_a_pe * CkNumPes());
+    watchers.go();
+  }
+  // Rounds, steps begun, steps ended.
+  void finished(int n, int* counts) {
+    const int expected = rounds * CkNumPes();
+    require(n == 3 && counts[0] == expected, "each client is resumed in each round");
+    require(counts[1] == counts[2], "a step has no end");
+    require(all_begin || counts[1] == expected, "as many steps as were begun");
+    pieces.tell();
+  }
+  void moved(int moves) {
+    const int expected = CkNumPes() > 1 ? rounds * pieces_a_pe * CkNumPes() : 0;
+    require(all_begin || moves == expected, "each piece moves in each step");
+    CkPrintf("all checks passed\n");
+    CkExit();
+  }
+};
+
+class Watcher : public CBase_Watcher {
+  bool waits_ = false, in_step_ = false;
+  int round_ = 0, begun_ = 0, ended_ = 0;
+
+ public:
+  Watcher() {
+    LBManager* const manager = LBManager::Object();
+    manager->AddLocalBarrierClient(this, &Watcher::resume);
+    manager->AddStartLBFn(this, &Watcher::begin);
+    manager->AddMigrationDoneFn(this, &Watcher::end);
+  }
+  void go() {
+    if (round_ % 2 == 1 && CkMyPe() == 0) pieces.work();
+    waits_ = true;
+    contribute(CkCallback(CkReductionTarget(Watcher, together), watchers));
+  }
+  void together() {
+    if (all_begin || CkMyPe() == 0) LBManager::Object()->StartLB();
+  }
+  void begin() {
+    require(!in_step_, "a step begins in another one");
+    in_step_ = true;
+    ++begun_;
+    if (!all_begin) thisProxy[CkMyPe()].ask_again(asked_again);
+  }
+  void ask_again(int hops) {
+    if (in_step_) LBManager::Object()->StartLB();
+    if (hops > 0) thisProxy[CkMyPe()].ask_again(hops - 1);
+  }
+  void end() {
+    require(in_step_, "an end that had no beginning");
+    in_step_ = false;
+    ++ended_;
+  }
+  void resume() {
+    require(!in_step_, "it is resumed within a step");
+    // Where all begin steps, a PE may be late and begin one more.
+    require(all_begin || waits_, "it is resumed where it doesn't wait");
+    if (!waits_) return;
+    waits_ = false;
+    if (++round_ < rounds) return go();
+    const std::vector<int> counts{round_, begun_, ended_};
+    contribute(counts, CkReduction::sum_int, CkCallback(CkReductionTarget(Main, finished), mainProxy));
+  }
+};
+
+class Piece : public CBase_Piece {
+  int moves_ = 0;
+
+ public:
+  Piece() = default;
+  explicit Piece(CkMigrateMessage*) {}
+  void pup(PUP::er& p) override { p | moves_; }
+  void work() {}
+  void ckJustMigrated() override {
+    ArrayElement::ckJustMigrated();
+    ++moves_;
+  }
+  void tell() {
+    contribute(sizeof moves_, &moves_, CkReduction::sum_int, CkCallback(CkReductionTarget(Main, moved), mainProxy));
+  }
+};
+
+#include "started_steps.def.h"
