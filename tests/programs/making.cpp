@@ -2,11 +2,13 @@
 // entries of their own, by the constructors themselves, and to elements that are bound to them. Such an element moves
 // and is destroyed when its constructor has returned.
 //
-// program_making [balanced|measured] ...: instead, constructors of bound elements that wait for the end of a step of a
-// balancer, and a second step when they have returned. balanced: it is RotateLB, which moves all that may move.
+// program_making [balanced|late|measured] ...: instead, constructors of bound elements that wait for the end of a step
+// of a balancer, and a second step when they have returned. balanced, late: it is RotateLB, which moves all that may
+// move. late: sizes are asked for, and the constructors begin when their PE has said them.
 //
 // program_making saved ...: a checkpoint of an element whose constructor runs, which ends the run.
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "making.decl.h"
@@ -16,6 +18,7 @@
 /*readonly*/ CProxy_Host hosts;
 /*readonly*/ int cells;
 /*readonly*/ bool rotates;
+/*readonly*/ bool late;
 
 namespace {
 constexpr int yields = 100;
@@ -32,13 +35,14 @@ class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* arguments) {
     const char* const how = arguments->argc > 1 ? arguments->argv[1] : "";
-    rotates = std::strcmp(how, "balanced") == 0;
+    late = std::strcmp(how, "late") == 0;
+    rotates = late || std::strcmp(how, "balanced") == 0;
     const bool steps = rotates || std::strcmp(how, "measured") == 0;
     delete arguments;
     mainProxy = thisProxy;
     if (steps) {
       hosts = CProxy_Host::ckNew(4 * CkNumPes());
-      thisProxy.insert(0);
+      late ? hosts.synchronize() : thisProxy.insert(0);
       return;
     }
     if (std::strcmp(how, "saved") == 0) {
@@ -165,13 +169,17 @@ class Beside : public CBase_Beside {
 
 class Host : public CBase_Host {
   int steps_ = 0, from_ = -1;
+  bool measured_ = false;
 
  public:
   Host() { usesAtSync = true; }
   explicit Host(CkMigrateMessage*) {}
   void pup(PUP::er& p) override {
+    // What this begins comes before what the step tells the PE to do.
+    if (p.isSizing() && late && thisIndex == 0 && !std::exchange(measured_, true)) mainProxy.insert(0);
     p | steps_;
     p | from_;
+    p | measured_;
   }
   int steps() const { return steps_; }
   void synchronize() {
@@ -192,7 +200,7 @@ class Guest : public CBase_Guest {
  public:
   Guest() {
     Host* const host = hosts[thisIndex].ckLocal();
-    host->synchronize();
+    if (!late) host->synchronize();
     while (host->steps() == 0) CthYield();
     made_ = true;
     contribute(CkCallback(CkReductionTarget(Main, synchronized), mainProxy));
