@@ -840,6 +840,11 @@ void Balancer::on_period(Pe& pe, Delivery& call) {
   self.take_all();
 }
 
+void Balancer::balancer_is_made() {
+  if (!records_.empty()) measure();
+  if (coordinator_) coordinator_->balancer_is_made();
+}
+
 void Balancer::take_all() {
   if (all_take_part_) return;
   all_take_part_ = true;

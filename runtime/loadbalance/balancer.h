@@ -152,6 +152,8 @@ class Balancer : public BalanceHook {
   void start_step();
   // The same from the coordinator itself, when its timer ends.
   void start_period();
+  // The program has made its balancer: what that is to see is measured, and a period begins.
+  void balancer_is_made();
   // All elements here take part, and none may call AtSync.
   void take_all();
 

@@ -48,8 +48,9 @@ void Coordinator::consider() {
 void Coordinator::ask(State state) {
   state_ = state;
   outstanding_ = pes();
+  asks_loads_ = state == State::collecting && wants_loads();
   for (int pe = 0; pe < pes(); ++pe)
-    state == State::probing ? balancer_.ask_count(pe) : balancer_.ask_loads(pe, wants_loads());
+    state == State::probing ? balancer_.ask_count(pe) : balancer_.ask_loads(pe, asks_loads_);
 }
 
 bool Coordinator::is_wanted() const {
@@ -124,7 +125,7 @@ void dump(const LoadDatabase& database) {
 void print(const LoadDatabase& database, const Assignment& assignment, const Strategy* strategy, double seconds) {
   const Balance before = balance_of(database, present(database)), after = balance_of(database, assignment);
   CmiPrintf("LB step %u, %s: %zu objects on %zu PEs, load max %.4f s, max/avg %.3f", database.step,
-            strategy ? strategy->info->classic : "no balancer", database.objects.size(), database.pes.size(),
+            strategy ? strategy->info->title() : "no balancer", database.objects.size(), database.pes.size(),
             before.max, before.ratio());
   if (strategy)
     CmiPrintf(" -> max %.4f s, max/avg %.3f, %d migrations, decided in %.2f ms", after.max, after.ratio(),
@@ -253,6 +254,8 @@ void Coordinator::decide() {
   const Count& all = before_.total;
   const bool nobody_moves = !at_any_time_ && all.members == all.clients && all.own == 0;
   if (nobody_moves || !is_wanted()) return resume();
+  // The program has made its balancer since the others were asked for their part.
+  if (!at_any_time_ && wants_loads() && !asks_loads_) return ask(State::collecting);
   strategy_ = options().strategy(step_);
   if (!at_any_time_ && strategy_ && strategy_->info->wants && !strategy_->info->wants(step_)) {
     due_ = false;
@@ -419,6 +422,10 @@ void Coordinator::set_period(double seconds) {
   period_ = seconds;
   balancer_.announce_period(seconds);
   if (state_ == State::waiting && !asleep_) arm();
+}
+
+void Coordinator::balancer_is_made() {
+  if (state_ == State::waiting && !armed_ && !asleep_) arm();
 }
 
 // A message and not the timer begins a step: a replay has it in the right place among the others.

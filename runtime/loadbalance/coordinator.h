@@ -39,6 +39,8 @@ class Coordinator {
   void begin();
   void begin(std::uint32_t step);
   void awake();
+  // There is one now, where +balancer has named none.
+  void balancer_is_made();
 
  private:
   enum class State { waiting, probing, collecting, held, deciding, moving };
@@ -79,6 +81,7 @@ class Coordinator {
   Sum before_;           // of the last round
   bool have_before_ = false;
   int outstanding_ = 0;
+  bool asks_loads_ = false;  // those that are to answer
 
   std::optional<LoadHistory> history_;  // with +LBModel
   std::optional<MetaBalancer> meta_;    // with +MetaLB

@@ -28,7 +28,7 @@ std::string why_nothing(const Decision& d, const Balance& now) {
   if (d.database.pes.size() == 1) return "there is one PE";
   const double bound = lower_bound(d.database);
   if (bound > 0 && now.max <= 1.001 * bound) return text("nothing can make the fullest PE emptier than %.4f s", bound);
-  return text("%s takes max/avg %.3f for good enough, or finds nothing better", d.strategy->info->classic, now.ratio());
+  return text("%s takes max/avg %.3f for good enough, or finds nothing better", d.strategy->info->title(), now.ratio());
 }
 
 // The largest that move, from where to where, and how full both were.
@@ -76,7 +76,7 @@ std::string explain(const Decision& d) {
   const Balance now = balance_of(d.database, present(d.database)), then = balance_of(d.database, d.assignment);
   std::string lines =
       text("LB step %u, %s: %zu objects on %zu PEs\n", d.database.step,
-           d.strategy ? d.strategy->info->classic : "no balancer", d.database.objects.size(), d.database.pes.size());
+           d.strategy ? d.strategy->info->title() : "no balancer", d.database.objects.size(), d.database.pes.size());
   // (Sums over loads that are none say nothing.)
   if (!d.refused.empty()) return lines + "  nothing is moved: " + d.refused + "\n";
   lines += text("  before:    fullest PE %.4f s, max/avg %.3f", now.max, now.ratio());

@@ -67,10 +67,7 @@ void Meter::charge() {
 
 void Meter::on_begin(Pe&, const Delivery& execution) {
   const ArrayElement* const element = ThreadOwner{execution.owner}.element();
-  const std::int32_t record = element ? BalanceHook::record_of(*element) : nobody;
-  begin(record);
-  if (record != nobody && on_next_) [[unlikely]]
-    std::exchange(on_next_, nullptr)(next_argument_);
+  begin(element ? BalanceHook::record_of(*element) : nobody);
 }
 void Meter::on_end(Pe&, const Delivery&) { end(); }
 

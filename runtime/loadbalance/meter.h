@@ -5,6 +5,7 @@
 // execution_frames.h.
 #pragma once
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/objects/balance_hook.h"
@@ -25,8 +26,12 @@ class Meter : public Observer {
   // The record that is charged now.
   static constexpr std::int32_t nobody = -1;
   std::int32_t running() const { return frames_.empty() ? nobody : frames_.innermost(); }
-  // Calls fn(argument) once, when the next entry of something that has a record begins.
+  // Calls fn(argument) once, when something that has a record begins next, or is said to have run.
   void when_something_runs(void (*fn)(void*), void* argument) { on_next_ = fn, next_argument_ = argument; }
+  void runs() {
+    if (on_next_) [[unlikely]]
+      std::exchange(on_next_, nullptr)(next_argument_);
+  }
 
   // The record is free: what still runs for it is background.
   void forget(std::int32_t record);
@@ -50,7 +55,10 @@ class Meter : public Observer {
   }
 
   // For what runs without being an entry.
-  void begin(std::int32_t record) { frames_.push(record); }
+  void begin(std::int32_t record) {
+    frames_.push(record);
+    if (record != nobody) runs();
+  }
   void end() { frames_.pop(); }
   // The same as end() and begin(), with one look at the clock.
   void go_on_with(std::int32_t record) {

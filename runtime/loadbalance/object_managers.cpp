@@ -91,6 +91,7 @@ TimeSpent ObjectManagers::spent(const LDObjHandle& object) {
 }
 void ObjectManagers::set_spent(const LDObjHandle& object, TimeSpent spent) {
   meter_.up_to_now(at(object, "EstObjLoad()").handle.handle) = spent;
+  meter_.runs();
 }
 void ObjectManagers::sent(const LDOMHandle& to_manager, CmiUInt8 to, std::uint64_t messages, std::uint64_t bytes) {
   const bool own = to_manager.handle > 0;

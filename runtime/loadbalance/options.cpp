@@ -287,7 +287,9 @@ void take_options(char** argv) {
     char period[32];
     std::snprintf(period, sizeof period, "+LBPeriod %g", o.period);
     check_period(o.period > 0 ? o.period : 0, period, "the command line");
-    if (o.names.empty() && o.sequence.empty()) log::note("+LBPeriod moves nothing without +balancer NAME");
+    // (The program may make one of its classes.)
+    if (o.names.empty() && o.sequence.empty() && class_balancers().empty())
+      log::note("+LBPeriod moves nothing without +balancer NAME");
   }
   tell_balancers(o);
   // Asked for what always holds here: every element resumes after all have arrived; PEs count as equal unless tested.

@@ -68,6 +68,10 @@ struct StrategyInfo {
   std::function<bool(std::uint32_t step)> wants = {};  // null: it decides at every step
   int group = 0;                                       // its members on the PEs; 0: it has none
   bool distributed = false;                            // they agree by messages, and solve() is not called
+  std::function<const char*()> own_name = {};          // of one that the program has made: what it calls itself now
+
+  // For lines about a step.
+  const char* title() const { return own_name ? own_name() : classic; }
 };
 
 // A strategy with values for its options.

@@ -1,5 +1,9 @@
 // No +balancer and no registration: the program makes a CentralLB by ckNew(), as molecular dynamics codes do, with the
-// number that says that it is the only one. From then on it decides at each AtSync. Argument: [none] makes none.
+// number that says that it is the only one. From then on it decides at each AtSync. Arguments: none makes
+// none; off, with +LBOff, has one that is not asked; late makes it when the second step has begun; runners, with
+// +LBPeriod, has elements that do not use AtSync.
+#include <string>
+
 #include "CentralLB.h"
 #include "made_balancer.decl.h"
 
@@ -11,7 +15,7 @@ constexpr int piece_count = 12, rounds = 4;
 
 // All go to the next PE, but at step 2, which it leaves out.
 class NextLB : public CBase_NextLB {
-  int asked_ = 0;
+  int asked_ = LBManager::Object()->step();
 
  public:
   NextLB() : CBase_NextLB(CkLBOptions(-1)) { lbname = "NextLB"; }
@@ -48,17 +52,55 @@ class Piece : public CBase_Piece {
   }
 };
 
+// Run until they have moved twice.
+class Runner : public CBase_Runner {
+  int moves_ = 0;
+  bool told_ = false;
+
+ public:
+  Runner() = default;
+  explicit Runner(CkMigrateMessage*) {}
+  void pup(PUP::er& p) override {
+    p | moves_;
+    p | told_;
+  }
+  void run() {
+    thisProxy[thisIndex].run();
+    if (moves_ < 2 || told_) return;
+    told_ = true;
+    contribute(CkCallback(CkReductionTarget(Main, enough), mainProxy));
+  }
+  void ckJustMigrated() override {
+    ArrayElement::ckJustMigrated();
+    ++moves_;
+  }
+};
+
 class Main : public CBase_Main {
-  int expected_ = 0;
+  int expected_ = 0, begun_ = 0;
 
  public:
   explicit Main(CkArgMsg* m) {
     mainProxy = thisProxy;
-    const bool makes = m->argc == 1;
+    const std::string what = m->argc > 1 ? m->argv[1] : "";
     delete m;
-    if (makes) CProxy_NextLB::ckNew();
-    if (makes && CkNumPes() > 1) expected_ = piece_count * (rounds - 1);
+    if (what == "late")
+      LBManager::Object()->AddStartLBFn([this] {
+        if (++begun_ == 2) CProxy_NextLB::ckNew();
+      });
+    else if (what != "none")
+      CProxy_NextLB::ckNew();
+    if (what == "runners") {
+      CProxy_Runner(CProxy_Runner::ckNew(piece_count)).run();
+      return;
+    }
+    if (what != "none" && what != "off" && CkNumPes() > 1)
+      expected_ = piece_count * (what == "late" ? rounds - 2 : rounds - 1);
     CProxy_Piece(CProxy_Piece::ckNew(piece_count)).work();
+  }
+  void enough() {
+    CkPrintf("all checks passed\n");
+    CkExit();
   }
   void finished(int moves) {
     if (moves != expected_) CkAbort("%d pieces have moved, and not %d", moves, expected_);

@@ -101,9 +101,14 @@ void balancer_is_made(CkGroupID made) {
   };
   info.communication = true;
   info.group = group;
+  info.own_name = [group, unknown = info.classic] {
+    BaseLB* const own = find_member(group);
+    return own ? own->lbName() : unknown;
+  };
   static const StrategyInfo kept = std::move(info);
   static const Strategy strategy(kept);
   set_made(&strategy);
+  Balancer::of(*Pe::current()).balancer_is_made();
 }
 
 void make_member(CkGroupID group, int chare, int constructor, void* arguments) {
