@@ -159,12 +159,21 @@ def fail(case, why, output=""):
     print(f"FAILED {case}: {why}\n" + "".join(f"    {line}\n" for line in output.splitlines()[:40]), flush=True)
 
 
+def runs(pid, group):
+    """Whether the process is of the group and runs. One that has ended stays in the list until its parent has taken notice: where that
+    is gone, until the first process of the system or container has, and some look every other second only."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            state, _, its_group = file.read().rpartition(")")[2].split()[:3]
+    except OSError:
+        return False
+    return int(its_group) == group and state not in "ZX"
+
+
 def left_behind(group):
-    """Processes of the run that are still there; it gets a moment for the kernel to collect what has exited."""
+    """Processes of the run that still run; they get a moment to end."""
     for _ in range(100):
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
+        if not any(runs(pid, group) for pid in filter(str.isdigit, os.listdir("/proc"))):
             return False
         time.sleep(0.02)
     return True
