@@ -134,8 +134,10 @@ CK_DEVICE_FUNCTION void ck_device_pause(unsigned ns) {
 CK_DEVICE_FUNCTION ck_device_word ck_near_load(const ck_device_word* at) {
   return __atomic_load_n(at, __ATOMIC_RELAXED);
 }
+/* Not relaxed, as on GPUs: C++ knows of no processor that ck_device_send() could go by, nor does the thread sanitizer.
+ */
 CK_DEVICE_FUNCTION ck_device_word ck_near_add(ck_device_word* at, ck_device_word more) {
-  return __atomic_fetch_add(at, more, __ATOMIC_RELAXED);
+  return __atomic_fetch_add(at, more, __ATOMIC_ACQ_REL);
 }
 CK_DEVICE_FUNCTION ck_device_word ck_near_take(ck_device_word* at) {
   return __atomic_fetch_add(at, ~0ull, __ATOMIC_ACQUIRE);
@@ -211,9 +213,9 @@ CK_DEVICE_FUNCTION int ck_device_send(ck_kernel_port port, const void* data, uns
     return ck_device_too_long;
   }
   if (!ck_port_take_place(port)) return ck_device_full;
-  /* relaxed, though the place taken may have been free from the first and the number stand for one that the host has
-   * given back since, as another thread saw: that thread's number came before this one from the same word, and no
-   * processor writes where it does not know yet. */
+  /* relaxed on a GPU, though the place taken may have been free from the first and the number stand for one that the
+   * host has given back since, as another thread saw: that thread's number came before this one from the same word, and
+   * no processor writes where it does not know yet. */
   number = ck_near_add(&port.counts->next, 1);
   place = (ck_port_place*)(port.places + (number & port.place_mask) * port.place_bytes);
   ck_port_write((unsigned char*)(place + 1), data, bytes);
