@@ -732,21 +732,20 @@ void Balancer::on_claim(Pe& pe, Delivery& call) {
 
 void Balancer::on_resume(Pe& pe, Delivery& call) {
   Balancer& self = Balancer::of(pe);
-  const auto [step, forget, at_any_time, clients] = call.read<Resumption>();
+  const auto [step, balanced, at_any_time, clients] = call.read<Resumption>();
   if (at_any_time) self.take_all();
   self.step_ = step + 1;
   self.closed_ = self.told_ = self.moving_ = false;
   self.member_.reset();
   self.collected_ = {};
-  if (forget) self.clear_loads();
+  if (balanced && !at_any_time) self.clear_loads();
   if (!self.records_.empty()) self.measure();
   self.waiting_ = 0;
   for (const Record& record : self.records_) self.waiting_ += record.element && self.counts(record);
   const bool began = std::exchange(self.began_, false);
   if (began) self.at_end.call();
-  end_step(step, began && forget);  // loads are kept where the balancer has said no
-  if (!self.all_take_part_) self.barrier_.resume(step);
-  if (clients) self.barrier_.resume_all();
+  end_step(step, began && balanced);
+  if (clients || !self.all_take_part_) self.barrier_.resume(step, clients);
   self.resume_up_to(step);
 }
 void Balancer::on_late(Pe& pe, Delivery&) {
@@ -811,10 +810,10 @@ void Balancer::on_tree(Pe& pe, Delivery& call) {
 // --- balancing at any time -------------------------------------------------------------------------------------------
 
 namespace {
-constexpr std::uint32_t whichever_comes = 0;  // steps count from 1
+constexpr std::uint32_t any_step = 0;  // steps count from 1
 }
 void Balancer::start_step() { call(center_of(pe_), entry_start, step_); }
-void Balancer::start_period() { call(center_of(pe_), entry_start, whichever_comes); }
+void Balancer::start_period() { call(center_of(pe_), entry_start, any_step); }
 void Balancer::ask_loads_now(int pe) { call(pe, entry_collect_now); }
 void Balancer::order_sleep(int pe) { call(pe, entry_sleep); }
 void Balancer::announce_period(double seconds) {
@@ -824,7 +823,10 @@ void Balancer::announce_period(double seconds) {
 void Balancer::on_start(Pe& pe, Delivery& call) {
   const auto step = call.read<std::uint32_t>();
   Coordinator& coordinator = *Balancer::of(pe).coordinator_;
-  step == whichever_comes ? coordinator.begin() : coordinator.begin(step);
+  if (step == any_step)
+    coordinator.begin();
+  else
+    coordinator.begin(step);
 }
 
 void Balancer::set_period(double seconds) {

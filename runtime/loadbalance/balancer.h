@@ -105,7 +105,7 @@ class Balancer : public BalanceHook {
   // What the end of a step is on each PE.
   struct Resumption {
     std::uint32_t step;
-    bool forget;       // measuring begins anew
+    bool balanced;     // false: the balancer has said no
     bool at_any_time;  // and so will be those that follow
     bool clients;      // of a step at any time: those of CkSyncBarrier are resumed
   };

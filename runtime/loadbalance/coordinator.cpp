@@ -97,6 +97,8 @@ void Coordinator::answer(int pe, const Count& count) {
   before_ = now;
   have_before_ = true;
   state_ = State::waiting;
+  if (std::exchange(asked_, false)) return begin();
+  if (period_ > 0 && !armed_ && !asleep_) arm();
   // Where no element waits, the next AtSync will call, or has called while answers were on their way: one that waits
   // may move from a PE that is yet to answer to one that has answered. Otherwise something is under way; ask again.
   if (now.total.waiting > 0 || called_) consider();
@@ -252,8 +254,8 @@ void Coordinator::decide() {
     if (!have_loads) return ask(State::collecting);
   }
   const Count& all = before_.total;
-  const bool nobody_moves = !at_any_time_ && all.members == all.clients && all.own == 0;
-  if (nobody_moves || !is_wanted()) return resume();
+  const bool nothing_can_move = !at_any_time_ && all.members == all.clients && all.own == 0;
+  if (nothing_can_move || !is_wanted()) return resume();
   // The program has made its balancer since the others were asked for their part.
   if (!at_any_time_ && wants_loads() && !asks_loads_) return ask(State::collecting);
   strategy_ = options().strategy(step_);
@@ -395,14 +397,15 @@ void Coordinator::settled() {
   resume();
 }
 
-void Coordinator::resume(bool forget) {
+void Coordinator::resume(bool balanced) {
   const std::uint32_t done = step_++;
   state_ = State::waiting;
+  asked_ = false;
   have_before_ = false;
   if (std::exchange(due_, false)) meta_->balanced(clock::seconds() - due_since_, std::exchange(moves_now_, 0));
   std::fill(ready_.begin(), ready_.end(), false);
   // With a period none of them waits.
-  const Balancer::Resumption end{done, forget && !at_any_time_, at_any_time_, at_any_time_ && period_ <= 0};
+  const Balancer::Resumption end{done, balanced, at_any_time_, at_any_time_ && period_ <= 0};
   for (int pe = 0; pe < pes(); ++pe) balancer_.order_resume(pe, end);
   if (at_any_time_) arm();
 }
@@ -449,12 +452,15 @@ void Coordinator::begin(std::uint32_t step) {
   if (step == step_) begin();
 }
 void Coordinator::begin() {
-  if (state_ != State::waiting) return arm();
+  if (state_ != State::waiting) {
+    asked_ |= !at_any_time_ && (state_ == State::probing || state_ == State::collecting);
+    return arm();
+  }
   if (!is_wanted() && !meta_) return;
   at_any_time_ = true;
   armed_ = asleep_ = false;
   strategy_ = options().strategy(step_);
-  if (strategy_ && strategy_->info->wants && !strategy_->info->wants(step_)) return resume();
+  if (strategy_ && strategy_->info->wants && !strategy_->info->wants(step_)) return resume(false);
   state_ = State::collecting;
   outstanding_ = pes();
   for (int pe = 0; pe < pes(); ++pe) balancer_.ask_loads_now(pe);

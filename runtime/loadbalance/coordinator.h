@@ -67,7 +67,7 @@ class Coordinator {
   Interval interval() const;
   void gather();
   void carry_out(Assignment assignment, const std::string& wrong, double seconds);
-  void resume(bool forget = true);
+  void resume(bool balanced = true);
   int pes() const { return static_cast<int>(answers_.size()); }
 
   Balancer& balancer_;
@@ -97,6 +97,7 @@ class Coordinator {
   bool at_any_time_ = false;  // this step, and all that follow
   double period_ = -1;        // seconds from the end of one to the next
   bool holds_ = false;        // the step that all elements come to next
+  bool asked_ = false;        // for a step at any time, while it looks whether all elements have come to one
   bool armed_ = false;        // a timer runs, until:
   std::uint64_t deadline_ns_ = 0;
   bool asleep_ = false;  // no timer, until something runs

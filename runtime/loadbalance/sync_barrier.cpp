@@ -67,20 +67,12 @@ std::uint32_t CkSyncBarrier::waiting(std::uint32_t step) const {
   }));
 }
 
-void CkSyncBarrier::resume(std::uint32_t step) {
+void CkSyncBarrier::resume(std::uint32_t step, bool all) {
   const int done = static_cast<int>(step);
   call(end_receivers_);
   for_each_still_there(clients_, [&](LBClient& client) {
-    if (client.resumed >= done || client.epoch < done) return;
+    if (client.resumed >= done || (!all && client.epoch < done)) return;
     client.resumed = done;
-    const std::function<void()> fn = client.fn;
-    fn();
-  });
-}
-
-void CkSyncBarrier::resume_all() {
-  call(end_receivers_);
-  for_each_still_there(clients_, [](LBClient& client) {
     const std::function<void()> fn = client.fn;
     fn();
   });

@@ -97,9 +97,8 @@ class CkSyncBarrier {
   // What the step waits for here: the clients, and that it is turned on; how many of them are there.
   std::uint32_t members() const { return static_cast<std::uint32_t>(clients_.size()) + !on_; }
   std::uint32_t waiting(std::uint32_t step) const;
-  void resume(std::uint32_t step);
-  // After a step at any time, which waits for none of them: all that are here.
-  void resume_all();
+  // Those that have come to the step; `all`: after a step at any time, which waits for none of them.
+  void resume(std::uint32_t step, bool all);
 
   periapt::loadbalance::Balancer& balancer_;
   std::list<LBClient*> clients_;

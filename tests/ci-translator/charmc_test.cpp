@@ -463,22 +463,26 @@ TEST_F(Charmc, QuestionsGoToTheCompiler) {
 TEST_F(Charmc, BuildingBlocksBuildAProgram) {
   write("hello.ci", "mainmodule hello { mainchare Main { entry Main(CkArgMsg*); entry void ready(); }; };\n");
   write("hello.C",
-        "#include \"hello.decl.h\"\n#include \"completion.h\"\n#ifndef GREETING\n#error -D is lost\n#endif\n"
+        "#include \"hello.decl.h\"\n#include \"completion.h\"\n#include <omp.h>\n#ifndef GREETING\n#error -D is "
+        "lost\n#endif\n"
         "struct Main : CBase_Main {\n"
         "  Main(CkArgMsg* m) {\n    delete m;\n    CProxy_CompletionDetector detector = "
         "CProxy_CompletionDetector::ckNew();\n"
         "    thisProxy.ready();\n  }\n"
-        "  void ready() {\n    CkPrintf(\"PEs: %d %d\\n\", CkNumPes(), GREETING);\n    CkExit();\n  }\n};\n"
+        "  void ready() {\n    CkPrintf(\"PEs: %d %d\\n\", CkNumPes(), GREETING * (omp_get_max_threads() > 0));\n    "
+        "CkExit();\n  }\n};\n"
         "#include \"hello.def.h\"\n");
   write("modules.C",
-        "void _registerCommonLBs();\nvoid _registercompletion();\nvoid _registerTraceSummary();\n"
+        "void _registerCommonLBs();\nvoid _registerGreedyLB();\nvoid _registercompletion();\nvoid "
+        "_registerTraceSummary();\n"
         "void _createTracesummary(char**);\n"
-        "void _registerExternalModules(char**) {\n  _registerCommonLBs();\n  _registercompletion();\n  "
+        "void _registerExternalModules(char**) {\n  _registerCommonLBs();\n  _registerGreedyLB();\n  "
+        "_registercompletion();\n  "
         "_registerTraceSummary();\n}\n"
         "void _createTraces(char** argv) { _createTracesummary(argv); }\n");
   write("build.sh",
         std::string("set -e\nblocks=$(") + PERIAPT_CHARMC +
-            " -print-building-blocks -DGREETING=7 -module completion -module CommonLBs -tracemode summary)\n"
+            " -print-building-blocks -DGREETING=7 -fopenmp -module completion -module CommonLBs -tracemode summary)\n"
             "eval \"$blocks\"\n\"$CHARMBIN/charmc\" hello.ci\n"
             "for source in hello modules; do eval \"$CHARM_CXX $CHARM_CXX_FLAGS -c $source.C -o $source.o\"; done\n"
             "$CHARM_LDXX hello.o modules.o $CHARM_LDXX_FLAGS -o by_cxx\n./by_cxx +p2\n"

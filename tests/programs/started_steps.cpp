@@ -1,6 +1,8 @@
 // A client on each PE waits for the end of a step that StartLB() begins, and never comes to the barrier. In every other
-// round nothing runs that could be measured. Usage: started_steps [all]: all PEs begin each step; else PE 0 does, and
-// the others, too, while they are in it: that begins no second one.
+// round nothing runs that could be measured. Usage: started_steps [all|looked]. all: all PEs begin each step; else PE 0
+// does, and the others, too, while they are in it: that begins no second one. looked: there is no client, and right
+// before a step is begun the coordinator looks whether all have come to the barrier.
+#include <string>
 #include <vector>
 
 #include "LBManager.h"
@@ -9,10 +11,10 @@
 CProxy_Main mainProxy;
 CProxy_Watcher watchers;
 CProxy_Piece pieces;
+bool all_begin = false, looked = false;
 
 namespace {
 constexpr int pieces_a_pe = 2, rounds = 6, asked_again = 4;
-bool all_begin = false;
 
 void require(bool right, const char* what) {
   if (!right) CkAbort("PE %d: %s\n", CkMyPe(), what);
@@ -22,7 +24,9 @@ void require(bool right, const char* what) {
 class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* m) {
-    all_begin = m->argc > 1;
+    const std::string mode = m->argc > 1 ? m->argv[1] : "";
+    all_begin = mode == "all";
+    looked = mode == "looked";
     delete m;
     mainProxy = thisProxy;
     watchers = CProxy_Watcher::ckNew();
@@ -52,7 +56,7 @@ class Watcher : public CBase_Watcher {
  public:
   Watcher() {
     LBManager* const manager = LBManager::Object();
-    manager->AddLocalBarrierClient(this, &Watcher::resume);
+    if (!looked) manager->AddLocalBarrierClient(this, &Watcher::resume);
     manager->AddStartLBFn(this, &Watcher::begin);
     manager->AddMigrationDoneFn(this, &Watcher::end);
   }
@@ -62,7 +66,9 @@ class Watcher : public CBase_Watcher {
     contribute(CkCallback(CkReductionTarget(Watcher, together), watchers));
   }
   void together() {
-    if (all_begin || CkMyPe() == 0) LBManager::Object()->StartLB();
+    if (!all_begin && CkMyPe() != 0) return;
+    if (looked) LBManager::Object()->LocalBarrierOn();
+    LBManager::Object()->StartLB();
   }
   void begin() {
     require(!in_step_, "a step begins in another one");
@@ -78,6 +84,7 @@ class Watcher : public CBase_Watcher {
     require(in_step_, "an end that had no beginning");
     in_step_ = false;
     ++ended_;
+    if (looked) resume();
   }
   void resume() {
     require(!in_step_, "it is resumed within a step");

@@ -31,7 +31,8 @@ std::string flagsOf(const Job& job, const Words& compiler, const char* source) {
 bool printBuildingBlocks(const Job& job) {
   const auto line = programLine(job);
   if (!line) return false;
-  Words link = job.options.ldOptions;
+  Words link = job.options.compile;
+  link.insert(link.end(), job.options.ldOptions.begin(), job.options.ldOptions.end());
   link.insert(link.end(), line->begin(), line->end());
   print("CHARM_CC", joined(job.cc()));
   print("CHARM_CXX", joined(job.cxx()));

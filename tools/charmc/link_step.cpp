@@ -18,10 +18,12 @@ namespace periapt::charmc {
 namespace fs = std::filesystem;
 namespace {
 
-/// Modules that are part of libperiapt, or need nothing here: accepted, so that old link lines work.
+/// Accepted, so that old link lines work.
 const std::set<std::string> built_in_modules = {
-    "CkMulticast", "CommonLBs", "EveryLB",  "TreeLB",      "DistributedLB", "GreedyLB",  "GreedyRefineLB", "RefineLB",
-    "RandCentLB",  "DummyLB",   "RotateLB", "RecBipartLB", "MetisLB",       "CentralLB", "HybridBaseLB"};
+#define PERIAPT_MODULE(name) #name,
+#include "runtime/program/built_in_modules.inc"
+#undef PERIAPT_MODULE
+};
 
 /// What libperiapt uses. hwloc is not among them: it is loaded at run time where it is there.
 const std::vector<std::string> system_libraries = {"-lboost_context", "-lfmt", "-lpthread", "-ldl", "-lrt"};
