@@ -134,8 +134,7 @@ CK_DEVICE_FUNCTION void ck_device_pause(unsigned ns) {
 CK_DEVICE_FUNCTION ck_device_word ck_near_load(const ck_device_word* at) {
   return __atomic_load_n(at, __ATOMIC_RELAXED);
 }
-/* Not relaxed, as on GPUs: C++ knows of no processor that ck_device_send() could go by, nor does the thread sanitizer.
- */
+/* Not relaxed, as on GPUs: ck_device_send() goes by what processors do, of which C++ says nothing. */
 CK_DEVICE_FUNCTION ck_device_word ck_near_add(ck_device_word* at, ck_device_word more) {
   return __atomic_fetch_add(at, more, __ATOMIC_ACQ_REL);
 }

@@ -458,14 +458,16 @@ bool ArrayManager::keep_order(ArrayRouting::Order what, std::uint64_t id, int to
   scheduler::NestedScheduling::keep(pe_, around.key, kept_order(what, id, to));
   return true;
 }
-bool ArrayManager::keep_while_made(ArrayRouting::Order what, std::uint64_t id, int to) {
+ArrayManager::Making* ArrayManager::making_of(std::uint64_t id) const {
   for (ArrayManager* array : bound())
     for (Making& making : array->making_)
-      if (making.id == id) {
-        making.kept.push_back(kept_order(what, id, to));
-        return true;
-      }
-  return false;
+      if (making.id == id) return &making;
+  return nullptr;
+}
+bool ArrayManager::keep_while_made(ArrayRouting::Order what, std::uint64_t id, int to) {
+  Making* const making = making_of(id);
+  if (making != nullptr) making->kept.push_back(kept_order(what, id, to));
+  return making != nullptr;
 }
 void ArrayManager::set_age(std::uint64_t id, Age age) {
   if (ArrayElement* element = find(id)) set_age(element, age);

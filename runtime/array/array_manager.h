@@ -176,7 +176,7 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
   void set_in_sync(ArrayElement* base, bool is_in_sync);
   bool is_in_sync(const ArrayElement* base) const;
   // Whether its constructor runs, or that of one that is bound to it.
-  bool is_being_made(std::uint64_t id) const;
+  bool is_being_made(std::uint64_t id) const { return making_of(id) != nullptr; }
   // If so, it is moved or destroyed when that has returned.
   bool keep_while_made(ArrayRouting::Order what, std::uint64_t id, int to);
   // Whether none of its bases has said setMigratable(false).
@@ -259,6 +259,8 @@ class ArrayManager final : public ArrayPart, public ArrayHost {
     std::size_t further = 0;      // so many of its further bases have been made: the memory of the others is as it was
     std::vector<Message> kept{};  // orders to it
   };
+  // Of the element, or of one that is bound to it; null: none runs.
+  Making* making_of(std::uint64_t id) const;
   // What the element whose constructor runs is to become.
   struct Construction {
     void* object = nullptr;

@@ -29,12 +29,6 @@ void ArrayManager::adopt_further(ArrayElement* base) {
     if (making.id == base->myRec.id_) making.further = made;
 }
 
-bool ArrayManager::is_being_made(std::uint64_t id) const {
-  const auto makes_it = [id](const Making& making) { return making.id == id; };
-  return std::any_of(bound().begin(), bound().end(), [&](const ArrayManager* array) {
-    return std::any_of(array->making_.begin(), array->making_.end(), makes_it);
-  });
-}
 // Where in the element those of its further bases are that have been made.
 std::span<const std::ptrdiff_t> ArrayManager::further_of(const ArrayElement* element) const {
   for (const Making& making : making_)

@@ -809,25 +809,15 @@ void Balancer::on_tree(Pe& pe, Delivery& call) {
 
 // --- balancing at any time -------------------------------------------------------------------------------------------
 
-namespace {
-constexpr std::uint32_t any_step = 0;  // steps count from 1
-}
 void Balancer::start_step() { call(center_of(pe_), entry_start, step_); }
-void Balancer::start_period() { call(center_of(pe_), entry_start, any_step); }
+void Balancer::start_period() { call(center_of(pe_), entry_start, Coordinator::any_step); }
 void Balancer::ask_loads_now(int pe) { call(pe, entry_collect_now); }
 void Balancer::order_sleep(int pe) { call(pe, entry_sleep); }
 void Balancer::announce_period(double seconds) {
   for (int pe = 0; pe < pe_.process.pes(); ++pe) call_with(pe, entry_period, seconds);
 }
 
-void Balancer::on_start(Pe& pe, Delivery& call) {
-  const auto step = call.read<std::uint32_t>();
-  Coordinator& coordinator = *Balancer::of(pe).coordinator_;
-  if (step == any_step)
-    coordinator.begin();
-  else
-    coordinator.begin(step);
-}
+void Balancer::on_start(Pe& pe, Delivery& call) { Balancer::of(pe).coordinator_->begin(call.read<std::uint32_t>()); }
 
 void Balancer::set_period(double seconds) {
   check_period(seconds, "LBSetPeriod(" + std::to_string(seconds) + ")", describe_running(pe_));
@@ -844,7 +834,7 @@ void Balancer::on_period(Pe& pe, Delivery& call) {
 
 void Balancer::balancer_is_made() {
   if (!records_.empty()) measure();
-  if (coordinator_) coordinator_->balancer_is_made();
+  if (coordinator_) coordinator_->await_period();
 }
 
 void Balancer::take_all() {

@@ -98,7 +98,7 @@ void Coordinator::answer(int pe, const Count& count) {
   have_before_ = true;
   state_ = State::waiting;
   if (std::exchange(asked_, false)) return begin();
-  if (period_ > 0 && !armed_ && !asleep_) arm();
+  await_period();
   // Where no element waits, the next AtSync will call, or has called while answers were on their way: one that waits
   // may move from a PE that is yet to answer to one that has answered. Otherwise something is under way; ask again.
   if (now.total.waiting > 0 || called_) consider();
@@ -427,7 +427,7 @@ void Coordinator::set_period(double seconds) {
   if (state_ == State::waiting && !asleep_) arm();
 }
 
-void Coordinator::balancer_is_made() {
+void Coordinator::await_period() {
   if (state_ == State::waiting && !armed_ && !asleep_) arm();
 }
 
@@ -449,9 +449,7 @@ void Coordinator::arm() {
 }
 
 void Coordinator::begin(std::uint32_t step) {
-  if (step == step_) begin();
-}
-void Coordinator::begin() {
+  if (step != any_step && step != step_) return;
   if (state_ != State::waiting) {
     asked_ |= !at_any_time_ && (state_ == State::probing || state_ == State::collecting);
     return arm();

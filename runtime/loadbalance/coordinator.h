@@ -36,11 +36,11 @@ class Coordinator {
   void set_period(double seconds);
   // A step, if there is none in progress. `step`: the one that a PE was before when it asked; where that is over, it
   // was in progress there.
-  void begin();
-  void begin(std::uint32_t step);
+  static constexpr std::uint32_t any_step = 0;  // steps count from 1
+  void begin(std::uint32_t step = any_step);
   void awake();
-  // There is one now, where +balancer has named none.
-  void balancer_is_made();
+  // Begins a period if none runs: where it was said, or a balancer made, when there could be none.
+  void await_period();
 
  private:
   enum class State { waiting, probing, collecting, held, deciding, moving };

@@ -9,22 +9,15 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "tests/machine/failing_calls.h"
+
 namespace periapt::fake_verbs {
 
-struct Faults {
-  /// A call that fails: after so many that do not, with what in errno.
-  struct Failure {
-    int after = 0;
-    int error = 0;
-    int struck = 0;  ///< so often so far
-    int times = 0;   ///< so often in all; 0: from then on, always
-  };
-  /// By the name of the function, "ibv_create_qp", or "ibv_post_send, a datagram".
-  std::map<std::string, Failure> fails;
+/// Calls fail by the name of the function, "ibv_create_qp", or "ibv_post_send, a datagram", with what in errno.
+struct Faults : conformance::FailingCalls {
   std::deque<ibv_wc_status> next_sends;  ///< how the next sends, puts and gets end that are posted anywhere
   unsigned break_one_in = 0;             ///< not 0: so many of what is posted break their queue pair, by chance
   unsigned seed = 0;                     ///< not 0: completions of different queue pairs come in another order
@@ -76,16 +69,6 @@ struct Faults {
     return (next >> 33) % one_in == 0;
   }
   std::uint64_t chance = 1;
-
-  /// 0, or the error with which this call fails.
-  int hit(const char* call) {
-    auto found = fails.find(call);
-    if (found == fails.end() || found->second.after-- > 0) return 0;
-    found->second.after = 0;
-    if (found->second.times != 0 && found->second.struck >= found->second.times) return 0;
-    ++found->second.struck;
-    return found->second.error;
-  }
 };
 
 /// An asynchronous event for every context of that device, or of all (-1), that is open in this process.
