@@ -21,7 +21,7 @@ std::uint32_t u32_at(const char* bytes) {
 
 bool is_frame_kind(unsigned value) {
   return (value >= static_cast<unsigned>(FrameKind::plan) && value <= static_cast<unsigned>(FrameKind::again)) ||
-         (value >= static_cast<unsigned>(FrameKind::ready) && value <= static_cast<unsigned>(FrameKind::start_again));
+         (value >= static_cast<unsigned>(FrameKind::ready) && value <= static_cast<unsigned>(FrameKind::host_lost));
 }
 
 std::string encode_frame(const Frame& frame) {

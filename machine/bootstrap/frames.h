@@ -43,7 +43,9 @@ enum class FrameKind : std::uint8_t {
   drained,     ///< the input given so far has been taken
   pong,
   stopped,  ///< the host's processes have ended; number: host, detail: the number of its checkpoint, 0: there is none
-  start_again,  ///< when all have left, the run is started again; body: how (resized_start.h)
+  start_again,   ///< when all have left, the run is started again; body: how (resized_start.h)
+  checkpointed,  ///< a checkpoint on disk is whole; body: its folder
+  host_lost,     ///< of an agent below: it did not answer, or was cut off before its processes had left; number: host
 };
 bool is_frame_kind(unsigned value);
 

@@ -500,6 +500,10 @@ Status MachineLayer::resize(const bootstrap::ResizedStart& start) {
   return bootstrap::KeptMemory::of_run()->resize(start.text());
 }
 
+void MachineLayer::tell_checkpoint(const std::string& folder) {
+  if (state_->launcher() != nullptr && state_->partitions.count() == 1) state_->launcher()->tell_checkpoint(folder);
+}
+
 void MachineLayer::start_again_if_resized() {
   bootstrap::KeptMemory* const kept = bootstrap::KeptMemory::of_run();
   if (kept == nullptr || !kept->is_resizing() || !state_->starts_itself()) return;

@@ -30,6 +30,7 @@ enum class Meaning {
   perHost,
   tree,
   slurm,
+  recover,
   local,
   runscript,
   mpiexec,
@@ -64,6 +65,7 @@ constexpr Option options[] = {
     {"scalable-start", false, Meaning::ignored},
     {"hierarchical-start", false, Meaning::tree},
     {"slurm", false, Meaning::slurm},
+    {"recover", false, Meaning::recover},
     {"useip", true, Meaning::ignored},
     {"usehostname", false, Meaning::ignored},
     {"charmrun_port", true, Meaning::ignored},
@@ -280,6 +282,9 @@ class Reader {
       case Meaning::slurm:
         out_.hosts.slurm = given;
         return;
+      case Meaning::recover:
+        out_.hosts.recovers = given;
+        return;
       case Meaning::local:
         local_ = given;
         return;
@@ -415,6 +420,8 @@ Several hosts:
   ++batch N, ++maxssh N so many hosts are being reached at a time (64)
   ++hierarchical-start  hosts start further hosts; for hundreds
   ++slurm               the hosts of the allocation that charmrun runs in (salloc, sbatch), reached by srun
+  ++recover             when a host is lost, or a process is killed, the run goes on without that host from its last
+                        checkpoint on disk
   ++local               no nodelist: this host only
   ++mpiexec             starts the program under mpiexec (++remote-shell names another such command);
                         ++mpiexec-no-n: without giving it the number of processes

@@ -20,6 +20,7 @@ struct HostsWish {
   std::string timeout;        ///< ++timeout: seconds
   std::string per_host;       ///< ++processPerHost
   bool tree = false;          ///< ++hierarchical-start
+  bool recovers = false;      ///< ++recover
 };
 
 struct Run {

@@ -250,10 +250,15 @@ void Hub::start_below(Below& below) {
 }
 
 void Hub::fail_below(Below& below, const std::string& why) {
-  bool expected = ending_ || (!going_back_ && below.ended_ranks == below.plan.all_ranks());
+  const bool has_ended = !going_back_ && below.ended_ranks == below.plan.all_ranks();
+  // What is ended while it starts is not lost.
+  const bool lost =
+      !has_ended && below.state != Below::State::waiting && (below.state != Below::State::starting || !ending_);
+  bool expected = ending_ || has_ended;
   below.state = Below::State::gone;
   below.channel.close();
   if (below.pid > 0) ::kill(-below.pid, SIGKILL);
+  if (lost) up({FrameKind::host_lost, below.plan.index, 0, {}});
   if (!expected) up({FrameKind::trouble, 1, 0, why});
 }
 
@@ -490,6 +495,7 @@ void Hub::from_process(Local& local, Frame& frame) {
       up({FrameKind::finalized, local.rank, 0, {}});
       break;
     case FrameKind::start_again:
+    case FrameKind::checkpointed:
       up(frame);
       break;
     default:
@@ -586,7 +592,7 @@ void Hub::on_below(Below& below) {
   if (open || !below.channel.open()) return;
   below.channel.close();
   if (below.state != Below::State::ready) return;  // the shell's end says more
-  if ((below.ended_ranks == below.plan.all_ranks() && !going_back_) || ending_) {
+  if (below.ended_ranks == below.plan.all_ranks() && !going_back_) {
     below.state = Below::State::gone;
   } else {
     fail_below(below,

@@ -150,6 +150,9 @@ inline constexpr char kAgentMark[] = "\n<periapt-charmrun-agent-1>\n";
 struct RunEnd {
   int status = 0;
   std::string next_start;  ///< the run is to be started again, so (machine/bootstrap/resized_start.h); "": it is over
+  bool broken = false;     ///< hosts were lost, or a process was killed, and no person wanted the end
+  std::vector<int> lost_hosts;  ///< by index
+  std::string checkpoint;       ///< the folder of the last one on disk that this start of the run has made; "": none
 };
 /// Charmrun's own work: from the plan to the end of the run. `time_limit` in seconds, 0: none.
 RunEnd run_root(const RunPlan& plan, int time_limit);

@@ -161,6 +161,7 @@ Result<RunPlan> plan_run(Run& run, std::vector<Host> hosts, const std::string& o
 
   RunPlan plan;
   plan.size = static_cast<int>(counts->processes);
+  plan.pes_a_process = static_cast<int>(counts->pes_a_process);
   plan.arguments.assign(run.argv.begin() + 1, run.argv.end());
   plan.runscript = run.runscript.empty() ? "" : absolute(run.runscript, folder);
   plan.job = "charmrun-" + std::to_string(::getpid()) + "-" + std::to_string(::time(nullptr));

@@ -2,11 +2,13 @@
 // starts its own processes; over several it stays as the hub above the agents of the hosts (hub.h).
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "base/child_processes.h"
 #include "base/output.h"
@@ -14,6 +16,7 @@
 #include "tools/charmrun/command_line.h"
 #include "tools/charmrun/hub.h"
 #include "tools/charmrun/launch.h"
+#include "tools/charmrun/recovery.h"
 #include "tools/charmrun/slurm.h"
 
 extern char** environ;
@@ -35,15 +38,49 @@ void announce(const std::vector<std::string>& words) {
   std::fflush(stdout);
 }
 
-// The same run with another number of PEs: charmrun starts itself again, with the words that it was started with.
-int start_again(const std::string& start, char** argv) {
-  ::setenv(ResizedStart::kVariable, start.c_str(), 1);
+// The same run with other PEs or hosts: charmrun starts itself again, with the words that it was started with.
+int start_again(const std::string& resized, const Recovery& recovery, char** argv) {
+  if (!resized.empty()) ::setenv(ResizedStart::kVariable, resized.c_str(), 1);
+  ::setenv(Recovery::kVariable, recovery.text().c_str(), 1);
   ::execv("/proc/self/exe", argv);
   return fail("charmrun could not start itself again: " + std::string(std::strerror(errno)));
 }
 
+// A run that has lost a host or a process: how it goes on.
+int go_on_or_end(const Run& run, const RunPlan& plan, const RunEnd& end, const Recovery& before, int spare_hosts,
+                 char** argv) {
+  const periapt::Result<Recovery> next = before.next(plan, end, spare_hosts);
+  if (!run.hosts.recovers) {
+    if (next)
+      std::fprintf(stderr,
+                   "charmrun: the checkpoint in %s is whole: +restart %s goes on from it (with ++recover charmrun does "
+                   "that by itself)\n",
+                   next->folder.c_str(), next->folder.c_str());
+    return end.status;
+  }
+  if (!next) {
+    std::fprintf(stderr, "charmrun: the run cannot go on (++recover): %s\n", next.message().c_str());
+    return end.status;
+  }
+  std::string lost;
+  for (const std::string& name : next->lost) lost += (lost.empty() ? " without " : ", ") + name;
+  std::fprintf(stderr, "charmrun: the run goes on from the checkpoint in %s%s, with %d PEs\n", next->folder.c_str(),
+               lost.c_str(), next->pes);
+  return start_again("", *next, argv);
+}
+
 int run_over_hosts(Run& run, char** argv) {
   const ResizedStart* const resized = ResizedStart::current();
+  Recovery recovery = Recovery::current();
+  if (recovery.pes > 0) {
+    run.pes = std::to_string(recovery.pes);
+    run.pes_a_process = std::to_string(recovery.pes_a_process);
+    run.processes = run.hosts.per_host = "";
+    run.quiet = true;
+    restart_from(run.argv, recovery.folder);
+  } else if (const std::string folder = restarts_from(run.argv); !folder.empty()) {
+    recovery.folder = std::filesystem::absolute(folder).lexically_normal().string();
+  }
   if (resized != nullptr) {
     run.pes = std::to_string(resized->pes);
     run.pes_a_process = std::to_string(resized->pes_a_process);
@@ -53,6 +90,10 @@ int run_over_hosts(Run& run, char** argv) {
   periapt::Result<std::vector<Host>> hosts =
       run.hosts.slurm ? hosts_of_allocation() : read_nodelist(run.hosts.nodelist, run.hosts.group);
   if (!hosts) return fail(hosts.message());
+  *hosts = without(std::move(*hosts), recovery.lost);
+  const int hosts_left = static_cast<int>(hosts->size());
+  if (!recovery.lost.empty() && !run.hosts.hosts_at_most.empty())
+    run.hosts.hosts_at_most = std::to_string(std::min(std::stoi(run.hosts.hosts_at_most), hosts_left));
   char folder[PATH_MAX];
   if (::getcwd(folder, sizeof(folder)) == nullptr) return fail("there is no current folder");
   periapt::Result<RunPlan> plan = plan_run(run, std::move(*hosts), own_path(), folder);
@@ -63,7 +104,13 @@ int run_over_hosts(Run& run, char** argv) {
   if (run.verbose)
     std::fprintf(stderr, "charmrun: %s, hosts as in %s\n", plan->describe.c_str(), plan->mapping.c_str());
   const RunEnd end = run_root(*plan, run.time_limit.empty() ? 0 : std::stoi(run.time_limit));
-  return end.next_start.empty() ? end.status : start_again(end.next_start, argv);
+  if (!end.next_start.empty()) {
+    Recovery resized_later = recovery;  // it has a number of PEs and a checkpoint of its own
+    resized_later.pes = 0;
+    return start_again(end.next_start, resized_later, argv);
+  }
+  if (!end.broken) return end.status;
+  return go_on_or_end(run, *plan, end, recovery, hosts_left - plan->here.all_hosts() + 1, argv);
 }
 
 int become(std::vector<std::string> words) {
@@ -94,6 +141,8 @@ int main(int argc, char** argv) {
   if (run.hosts.wanted) return run_over_hosts(run, argv);
   if (const std::string idle = nodes_left_idle(); !idle.empty() && !run.hosts.one && !run.mpiexec)
     std::fprintf(stderr, "charmrun: %s\n", idle.c_str());
+  if (run.hosts.recovers)
+    std::fprintf(stderr, "charmrun: ++recover is for runs over hosts (++nodelist, ++slurm) and does nothing here\n");
   std::vector<std::string> words = local_command(run);
   if (!run.quiet) announce(words);
   return become(std::move(words));

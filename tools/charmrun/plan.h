@@ -36,6 +36,7 @@ struct RunPlan {
   std::string mapping;  ///< rank to host, as in PMI_process_mapping
   std::string describe;
   int size = 0;
+  int pes_a_process = 1;     ///< known to charmrun alone; agents get it among the arguments
   int timeout_seconds = 60;  ///< until a host has to answer
   int shells_at_once = 64;
   int silence_seconds = 30;   ///< a host, or charmrun, that is not heard of for so long is lost

@@ -65,6 +65,12 @@ class Root final : public Hub {
       case FrameKind::start_again:
         next_start_ = frame.body;
         return;
+      case FrameKind::checkpointed:
+        disk_checkpoint_ = frame.body;
+        return;
+      case FrameKind::host_lost:
+        lost_hosts_.push_back(frame.number);
+        return;
       case FrameKind::drained:
         input_in_flight_ = false;
         return;
@@ -94,6 +100,7 @@ class Root final : public Hub {
       return;
     }
     if (status_ == 0) status_ = 128 + signal;
+    end_is_wanted_ = true;
     if (asked_to_end_ > 0) return end(128 + signal, "the run was interrupted");
     asked_to_end_ = seconds_now();
     down({FrameKind::signal, signal, 0, {}});
@@ -104,6 +111,7 @@ class Root final : public Hub {
     if (asked_to_end_ > 0 && now - asked_to_end_ > kPatience) return end(status_, "the run was interrupted");
     if (asked_to_end_ > 0 && ready_ < plan_.here.all_hosts() - 1) return end(status_, "the run was interrupted");
     if (time_limit_ > 0 && now - began_ > time_limit_) {
+      end_is_wanted_ = true;
       say("error: the run took longer than ++timelimit " + std::to_string(time_limit_) + " allows");
       return end(124, "the time limit of the run has passed");
     }
@@ -118,7 +126,12 @@ class Root final : public Hub {
   bool finished() override { return all_ended(); }
 
  public:
-  const std::string& next_start() const { return next_start_; }
+  RunEnd run_to_the_end() {
+    const int status = run();
+    if (status == 0) return {0, next_start_, false, {}, {}};
+    const bool broken = (killed_ || !lost_hosts_.empty()) && !end_is_wanted_;
+    return {status, "", broken, lost_hosts_, disk_checkpoint_};
+  }
 
  private:
   static void say(const std::string& text) {
@@ -143,6 +156,7 @@ class Root final : public Hub {
 
   // A reader that has left knows why. Anything else must be told, where that is possible.
   void nobody_reads(int error) {
+    end_is_wanted_ = true;
     if (!ending_ && error != EPIPE) say("error: what the processes print cannot be written: " + error_text(error));
     end(1, "nobody reads charmrun's output");
   }
@@ -186,6 +200,7 @@ class Root final : public Hub {
       checkpoint_ = std::numeric_limits<int>::max();
       down({FrameKind::stop, 0, 0, {}});
     } else if (signal != 0) {
+      killed_ = signal == SIGKILL && !has_checkpoint && !program_ended_;
       if (has_checkpoint) others = bootstrap::too_often_in_words() + others;
       say("error: " + who + " was " + bootstrap::describe_kill(signal) + ", " + phase(texts[1]) + others);
       end(code, who + " was killed");
@@ -257,15 +272,18 @@ class Root final : public Hub {
   int hosts_stopped_ = 0, checkpoint_ = 0;  // while the run goes back
   int started_from_ = 0, starts_ = 0;       // the checkpoint that it went back to last, and how often
   bool input_ended_ = false, input_in_flight_ = false;
-  std::string next_start_;  // of the run, when it ends as it should
+  std::string next_start_;       // of the run, when it ends as it should
+  bool end_is_wanted_ = false;   // by a person: a signal, the time limit, output that is read no more
+  bool killed_ = false;          // a process was, and the run ends for it
+  std::vector<int> lost_hosts_;  // by index
+  std::string disk_checkpoint_;  // the folder of the last one
 };
 
 }  // namespace
 
 RunEnd run_root(const RunPlan& plan, int time_limit) {
   Root root(plan, time_limit);
-  const int status = root.run();
-  return {status, status == 0 ? root.next_start() : ""};
+  return root.run_to_the_end();
 }
 
 }  // namespace periapt::charmrun
