@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/platform.h"
 
 namespace {
@@ -26,30 +28,40 @@ class Loop {
     int first, last;
   };
 
-  Loop(HelperFn function, int param_count, void* param, std::vector<Range> own, std::vector<Range> shared)
+  Loop(HelperFn function, int param_count, void* param, std::vector<Range> own, std::vector<Range> shared,
+       bool keeps_results)
       : function_(function),
         param_count_(param_count),
         param_(param),
         own_(std::move(own)),
         shared_(std::move(shared)),
         own_taken_(std::make_unique<std::atomic<bool>[]>(own_.size())),
-        results_(std::make_unique<Result[]>(own_.size() + shared_.size())) {}
+        results_(keeps_results ? std::make_unique<Result[]>(own_.size() + shared_.size()) : nullptr) {}
 
   // What the PE of this rank does of it: its own part, then chunks as long as there are any.
   void work(int rank) {
-    if (static_cast<std::size_t>(rank) < own_.size()) take_own(static_cast<std::size_t>(rank));
-    while (true) {
-      const std::size_t chunk = next_.fetch_add(1, std::memory_order_relaxed);
-      if (chunk >= shared_.size()) return;
-      run(shared_[chunk], own_.size() + chunk);
+    std::size_t done = static_cast<std::size_t>(rank) < own_.size() ? take_own(static_cast<std::size_t>(rank)) : 0;
+    // Several at once where they are short, as the counter goes from core to core each time; one by one at the end.
+    for (std::size_t some = 1;;) {
+      const std::size_t first = next_.fetch_add(some, std::memory_order_relaxed);
+      if (first >= shared_.size()) break;
+      const std::size_t last = std::min(first + some, shared_.size());
+      const std::int64_t began = periapt::clock::now_ns();
+      for (std::size_t chunk = first; chunk < last; ++chunk) run(shared_[chunk], own_.size() + chunk);
+      done += last - first;
+      some = periapt::clock::now_ns() - began < short_ns ? 2 * some : std::max<std::size_t>(some / 2, 1);
+      some = std::clamp<std::size_t>(some, 1, (shared_.size() - last) / (2 * pes_) + 1);
     }
+    count(done);
   }
   void take_parts_of_others() {
-    for (std::size_t part = 0; part < own_.size(); ++part) take_own(part);
+    std::size_t done = 0;
+    for (std::size_t part = 0; part < own_.size(); ++part) done += take_own(part);
+    count(done);
   }
   void wait() const {
     constexpr int spins = 2000;
-    // acquire: partner is the release in run(); what the chunks have written is seen.
+    // acquire: partner is the release in count(); what the chunks have written is seen.
     for (int i = 0; done_.load(std::memory_order_acquire) != own_.size() + shared_.size(); ++i) {
       if (i < spins)
         periapt::platform::pause();
@@ -62,7 +74,7 @@ class Loop {
   T combined(T value, Combine combine) const {
     for (std::size_t i = 0; i < own_.size() + shared_.size(); ++i) {
       Given given;
-      std::memcpy(&given, results_[i].bytes, sizeof given);
+      std::memcpy(&given, &results_[i], sizeof given);
       const T one = static_cast<T>(given);
       value = i == 0 ? one : combine(value, one);
     }
@@ -76,25 +88,36 @@ class Loop {
   }
 
  private:
-  struct alignas(kCacheLine) Result {
-    char bytes[kCacheLine] = {};
-  };
+  static constexpr std::int64_t short_ns = 2000;  // what a PE takes for itself at once is over after some twice that
 
-  void take_own(std::size_t part) {
-    if (!own_taken_[part].exchange(true, std::memory_order_relaxed)) run(own_[part], part);
+  using Result = std::uint64_t;  // as many bytes as the longest type of a reduction has
+
+  // How many parts that were.
+  std::size_t take_own(std::size_t part) {
+    if (own_taken_[part].exchange(true, std::memory_order_relaxed)) return 0;
+    run(own_[part], part);
+    return 1;
   }
-  void run(Range range, std::size_t result) {
-    if (range.first <= range.last) function_(range.first, range.last, results_[result].bytes, param_count_, param_);
-    done_.fetch_add(1, std::memory_order_release);
+  // The program's function has a line to write to that is its own. Results lie close together: the caller takes them
+  // from other cores' caches, line by line.
+  void run(Range range, std::size_t index) {
+    alignas(kCacheLine) char result[kCacheLine] = {};
+    if (range.first <= range.last) function_(range.first, range.last, result, param_count_, param_);
+    if (results_) std::memcpy(&results_[index], result, sizeof(Result));
+  }
+  // Once for all that a PE did: a line that all of them write for each chunk would go from core to core as often.
+  void count(std::size_t done) {
+    if (done > 0) done_.fetch_add(done, std::memory_order_release);
   }
 
   const HelperFn function_;
   const int param_count_;
   void* const param_;
+  const std::size_t pes_ = static_cast<std::size_t>(CkMyNodeSize());
   const std::vector<Range> own_;  // by rank
   const std::vector<Range> shared_;
   const std::unique_ptr<std::atomic<bool>[]> own_taken_;
-  const std::unique_ptr<Result[]> results_;  // of own parts, then of shared chunks
+  const std::unique_ptr<Result[]> results_;  // of own parts, then of shared chunks; null: the caller wants none
   alignas(kCacheLine) std::atomic<std::size_t> next_{0};
   alignas(kCacheLine) std::atomic<std::size_t> done_{0};
   std::atomic<int> references_{1};
@@ -103,6 +126,7 @@ class Loop {
 // `count` parts of iterations begin to end - 1; the first ones have one more where they are not even. `last_offset`:
 // what the program's function expects as `last` beside the last iteration.
 void add_parts(std::vector<Loop::Range>& parts, int begin, int end, int count, int last_offset) {
+  parts.reserve(static_cast<std::size_t>(std::max(count, 0)));
   const int size = (end - begin) / count, more = (end - begin) % count;
   for (int i = 0, at = begin; i < count; ++i) {
     const int next = at + size + (i < more ? 1 : 0);
@@ -177,6 +201,12 @@ void LoopHelper::help(CmiUInt8 address) {
   loop->leave();
 }
 
+namespace {
+bool wants_result(int sync, const void* result, REDUCTION_TYPE type) {
+  return sync != 0 && result != nullptr && type != CKLOOP_NONE;
+}
+}  // namespace
+
 CProxy_FuncCkLoop CkLoop_Init(int) { return CProxy_FuncCkLoop::ckNew(CProxy_LoopHelper::ckNew()); }
 void CkLoop_Exit(CProxy_FuncCkLoop ckLoop) { ckLoop.exit(); }
 
@@ -184,7 +214,8 @@ void CkLoop_Parallelize(HelperFn func, int paramNum, void* param, int numChunks,
                         int sync, void* redResult, REDUCTION_TYPE type, CallerFn cfunc, int cparamNum, void* cparam) {
   std::vector<Loop::Range> chunks;
   add_parts(chunks, lowerRange, upperRange + 1, std::max(numChunks, 1), 0);
-  run_loop<void>(new Loop(func, paramNum, param, {}, std::move(chunks)), sync != 0, redResult, type,
+  const bool keeps_results = wants_result(sync, redResult, type);
+  run_loop<void>(new Loop(func, paramNum, param, {}, std::move(chunks), keeps_results), sync != 0, redResult, type,
                  {cfunc, cparamNum, cparam});
 }
 
@@ -201,8 +232,9 @@ void CkLoop_ParallelizeHybrid(float staticFraction, HelperFn func, int paramNum,
     for (int at = part.first + mine; at < part.last; at += chunk)
       shared.push_back({at, std::min(at + chunk, part.last)});
   }
-  run_loop<double>(new Loop(func, paramNum, param, std::move(own), std::move(shared)), sync != 0, redResult, type,
-                   {cfunc, cparamNum, cparam});
+  const bool keeps_results = wants_result(sync, redResult, type);
+  run_loop<double>(new Loop(func, paramNum, param, std::move(own), std::move(shared), keeps_results), sync != 0,
+                   redResult, type, {cfunc, cparamNum, cparam});
 }
 
 #include "CkLoop.def.h"
