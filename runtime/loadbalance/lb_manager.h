@@ -68,7 +68,8 @@ class LBManager {
     configureTreeLB(config.dump().c_str());
   }
   // A balancing at any time, now. Nothing while one is in progress. Where there is no period, the clients of
-  // CkSyncBarrier are resumed on every PE when it is over.
+  // CkSyncBarrier are resumed on every PE when it is over, though the balancer may have declined it. An error without a
+  // balancer.
   void StartLB();
   // All elements on this PE take part from here on, not from the first StartLB() on, which then knows their loads.
   void TurnManualLBOn();

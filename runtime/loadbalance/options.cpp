@@ -112,6 +112,9 @@ const Strategy* Options::strategy(std::uint32_t step) const {
   const Strategy* const tree = the_tree.load(std::memory_order_acquire);
   return tree && is_tree(named) ? tree : &named;
 }
+bool Options::can_begin(std::uint32_t step) const {
+  return off || debug > 0 || explain || !record.empty() || dumps(step) || !sequence.empty() || strategy(step);
+}
 bool Options::wants(bool StrategyInfo::*what, std::uint32_t step) const {
   if (off) return false;
   if (meta && std::any_of(sequence.begin(), sequence.end(), [what](const Strategy& s) { return s.info->*what; }))
