@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -20,6 +21,7 @@
 #include "runtime/face/startup.h"
 #include "runtime/loadbalance/available_pes.h"
 #include "runtime/loadbalance/classic/balancers.h"
+#include "runtime/loadbalance/classic/predictor.h"
 #include "runtime/loadbalance/coordinator.h"
 #include "runtime/loadbalance/lb_manager.h"
 #include "runtime/loadbalance/options.h"
@@ -290,10 +292,33 @@ void Balancer::turn_instrument(bool on) {
   instrument_wanted_ = on;
   if (!on || members_ > 0 || own_objects_.size() > 0) measure();
 }
+void Balancer::turn_communication(bool on) {
+  communication_wanted_ = on;
+  if (!records_.empty()) measure();
+}
 void Balancer::measure() {
-  if (options().off) return;
+  const Options& o = options();
+  if (o.off) return;
   meter_.turn(instrument_wanted_);
-  traffic_.turn(instrument_wanted_ && options().communication(step_));
+  const bool communication = communication_wanted_.value_or(o.communication(step_)) && !o.never_count_messages;
+  traffic_.turn(instrument_wanted_ && communication);
+}
+void Balancer::set_predictor(LBPredictorFunction* function, int window) {
+  if (!coordinator_) return;
+  static std::deque<LoadModelInfo> kept;  // a model names its own
+  predictor_window_ = window;
+  if (window <= 0) return coordinator_->set_model(nullptr);
+  if (function) {
+    kept.push_back(fitted_model(*function, window));
+  } else {
+    Complaint complaint;
+    kept.push_back(*read_load_model("trend", &complaint)->info);
+    kept.back().options[0].standard = window;
+  }
+  coordinator_->set_model(&kept.back());
+}
+void Balancer::change_predictor(LBPredictorFunction* function) {
+  if (predictor_window_ > 0) set_predictor(function, predictor_window_);
 }
 void Balancer::clear_loads() {
   meter_.restart();
@@ -939,6 +964,14 @@ using periapt::loadbalance::Balancer;
 
 void LBTurnInstrumentOn() { Balancer::of(*Pe::current()).turn_instrument(true); }
 void LBTurnInstrumentOff() { Balancer::of(*Pe::current()).turn_instrument(false); }
+void LBTurnPredictorOn(LBPredictorFunction* model, int window) {
+  Balancer::of(*Pe::current()).set_predictor(model, std::max(window, 2));
+}
+void LBTurnPredictorOn(LBPredictorFunction* model) { LBTurnPredictorOn(model, periapt::loadbalance::predictor_window); }
+void LBTurnPredictorOff() { Balancer::of(*Pe::current()).set_predictor(nullptr, 0); }
+void LBChangePredictor(LBPredictorFunction* model) { Balancer::of(*Pe::current()).change_predictor(model); }
+void LBTurnCommOn() { Balancer::of(*Pe::current()).turn_communication(true); }
+void LBTurnCommOff() { Balancer::of(*Pe::current()).turn_communication(false); }
 void LBManager::SetLBPeriod(double seconds) {
   const Pe* const pe = Pe::current();
   if (pe && pe->objects && pe->objects->balance) return Balancer::of(*pe).set_period(seconds);

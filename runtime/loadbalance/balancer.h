@@ -50,6 +50,7 @@
 namespace periapt {
 class MigrationBatch;
 }
+class LBPredictorFunction;
 
 namespace periapt::loadbalance {
 
@@ -68,6 +69,7 @@ struct Count {
 double load_of(const TimeSpent& spent);
 
 class Coordinator;
+struct LoadModelInfo;
 
 class Balancer : public BalanceHook {
  public:
@@ -177,6 +179,11 @@ class Balancer : public BalanceHook {
   // How many balancings this PE has been through.
   int balancings() const { return static_cast<int>(step_) - 1; }
   void turn_instrument(bool on);
+  void turn_communication(bool on);
+  // A load model of the program's own, on the PE that decides; null: the line of +LBPredictor. 0 intervals: none.
+  void set_predictor(LBPredictorFunction* function, int window);
+  // Another function, where there is one.
+  void change_predictor(LBPredictorFunction* function);
   void clear_loads();
 
   // What the program wants to be called, by handle.
@@ -285,6 +292,8 @@ class Balancer : public BalanceHook {
   Traffic traffic_;
   ObjectManagers own_objects_{meter_, traffic_};
   bool instrument_wanted_ = true;
+  std::optional<bool> communication_wanted_;  // what the program has said
+  int predictor_window_ = 0;
   std::uint32_t user_bytes_ = 0;  // that balancers have claimed
   std::vector<Record> records_;
   std::vector<Said> said_;  // by record

@@ -238,6 +238,14 @@ bool Coordinator::is_due() {
   return due_;
 }
 
+void Coordinator::set_model(const LoadModelInfo* model) {
+  history_.reset();
+  if (model)
+    history_.emplace(LoadModel(*model));
+  else if (options().model)
+    history_.emplace(*options().model);
+}
+
 void Coordinator::go_on() {
   if (state_ == State::held) decide();
 }
@@ -262,8 +270,10 @@ void Coordinator::decide() {
   if (nothing_can_move || !is_wanted()) return resume();
   // The program has made its balancer since the others were asked for their part. (At any time it decides the next
   // step.)
+  // Or has said that its loads are to be seen.
   const Strategy* const now = options().strategy(step_);
-  if (!at_any_time_ && now && now->info->group != group()) return ask(State::collecting);
+  const bool others_decide = now && now->info->group != group();
+  if (!at_any_time_ && (others_decide || (wants_loads() && !asks_loads_))) return ask(State::collecting);
   if (!at_any_time_ && strategy_ && strategy_->info->wants && !strategy_->info->wants(step_)) {
     due_ = false;
     return resume(false);
@@ -287,14 +297,7 @@ void Coordinator::decide() {
     return;
   }
   Assignment assignment = present(database);
-  if (strategy_ && strategy_->info->positions && database.positions.empty() && !database.objects.empty() &&
-      !told_of_positions_) {
-    told_of_positions_ = true;
-    log::warn(
-        std::string(strategy_->info->classic) +
-        " wants to know where objects are, and none has said it: they go where there is room, neighbours or not. Call "
-        "setObjPosition(x, y, z) in each before AtSync()");
-  }
+  if (strategy_) say_what_is_unread();
   // A mistake of a strategy, or a load that the program set and that is none, costs a step and not the run.
   std::string wrong;
   if (meta_ && options().sequence.size() > 1) {
@@ -303,6 +306,21 @@ void Coordinator::decide() {
     wrong = strategy_->answer(database, &assignment);
   }
   carry_out(assignment, wrong, clock::seconds() - start);
+}
+
+// What the strategy misses, and what it does not look at.
+void Coordinator::say_what_is_unread() {
+  const LoadDatabase& database = database_;
+  const StrategyInfo& info = *strategy_->info;
+  if (info.positions && database.positions.empty() && !database.objects.empty() &&
+      !std::exchange(told_of_positions_, true))
+    log::warn(
+        std::string(info.classic) +
+        " wants to know where objects are, and none has said it: they go where there is room, neighbours or not. Call "
+        "setObjPosition(x, y, z) in each before AtSync()");
+  if (!info.phases && !database.phases.empty() && !std::exchange(told_of_phases_, true))
+    log::note(std::string(info.title()) +
+              " balances the sum of the phases that objects say by setObjPhases(); PhasesLB and SfcLB make each even");
 }
 
 namespace {

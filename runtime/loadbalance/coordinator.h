@@ -29,6 +29,8 @@ class Coordinator {
   // One more PE knows that the step is over.
   void heard();
   void hold_next_step() { holds_ = true; }
+  // Loads are what this model says from now on; null: as measured, or as +LBModel says.
+  void set_model(const LoadModelInfo* model);
   void go_on();
 
   // configureTreeLB() of step `step` was given this text: all processes hear of it.
@@ -54,6 +56,7 @@ class Coordinator {
     bool complete() const { return all_ready && same_arrays && total.sent == total.received && total.waiting > 0; }
   };
 
+  void say_what_is_unread();
   // Of this step: a strategy, a line of output or a file needs it; its loads on this PE; those but for the strategy.
   bool is_wanted() const;
   bool wants_loads() const;
@@ -95,6 +98,7 @@ class Coordinator {
   double due_since_ = 0;
   const Strategy* strategy_ = nullptr;  // of this step
   bool told_of_positions_ = false;      // that none was said
+  bool told_of_phases_ = false;         // that their sum is balanced
 
   // What was announced last, and the step in which it was said.
   std::string tree_;

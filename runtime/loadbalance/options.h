@@ -54,6 +54,8 @@ struct Options {
   // Whether the strategy of a step wants that, or one that +MetaLB may choose; +LBRecord wants all.
   bool wants(bool StrategyInfo::*what, std::uint32_t step) const;
 };
+// Of +LBPredictor and LBTurnPredictorOn(), where nothing is said: intervals.
+constexpr int predictor_window = 20;
 const Options& options();
 // Removes the options from argv.
 void take_options(char** argv);

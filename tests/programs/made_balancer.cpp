@@ -88,6 +88,7 @@ class Runner : public CBase_Runner {
 class Main : public CBase_Main {
   int expected_ = 0, begun_ = 0, told_ = 0, declined_ = 0;
   CkGroupID decider_{0};
+  bool started_ = false;
 
  public:
   explicit Main(CkArgMsg* m) {
@@ -96,7 +97,7 @@ class Main : public CBase_Main {
     delete m;
     declines = what == "declined";
     if (declines) LBManager::Object()->AddMigrationDoneFn([this] { ended_without_moves(); });
-    if (what == "started") LBManager::Object()->AddMigrationDoneFn([] { mainProxy.enough(); });
+    started_ = what == "started";
     if (what == "ended")
       LBManager::Object()->AddMigrationDoneFn([this] {
         if (++begun_ == 1) CProxy_NextLB::ckNew();
@@ -107,7 +108,7 @@ class Main : public CBase_Main {
       });
     else if (what != "none")
       CProxy_NextLB::ckNew();
-    if (declines || what == "started") {
+    if (declines || started_) {
       CProxy_Runner::ckNew(piece_count);
       thisProxy.begin();
       return;
@@ -136,6 +137,7 @@ class Main : public CBase_Main {
     if (n != 3 || steps[0] != -steps[1]) CkAbort("PEs are told the end of different steps");
     if (steps[2] != (steps[0] != 3 && !declines)) CkAbort("step %d: balanced or not", steps[0] - 1);
     if (declines) check_declined();
+    if (started_) enough();
   }
   void ended_without_moves() {
     ++declined_;

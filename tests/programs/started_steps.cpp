@@ -17,7 +17,7 @@ CProxy_Piece pieces;
 bool all_begin = false, looked = false, relayed = false, by_ends = false, off = false, forgotten = false;
 
 namespace {
-constexpr int pieces_a_pe = 2, rounds = 6, relayed_rounds = 100, asked_again = 4;
+constexpr int pieces_a_pe = 2, rounds = 6, relayed_rounds = 50, asked_again = 20;
 
 void require(bool right, const char* what) {
   if (!right) CkAbort("PE %d: %s\n", CkMyPe(), what);
@@ -87,13 +87,14 @@ class Watcher : public CBase_Watcher {
     require(!in_step_, "a step begins in another one");
     in_step_ = true;
     ++begun_;
-    if (!all_begin) thisProxy[CkMyPe()].ask_again(asked_again);
+    if (!all_begin && !relayed) thisProxy[CkMyPe()].ask_again(asked_again);
   }
   void begin_next() { LBManager::Object()->StartLB(); }
   // Once all know that the step is over, though not that its end is told here, one more would begin.
   void ask_again(int hops) {
     const auto& balancer = periapt::loadbalance::Balancer::of(*periapt::Pe::current());
-    if (in_step_ && static_cast<int>(balancer.asks_for()) == balancer.balancings() + 1) LBManager::Object()->StartLB();
+    if (!in_step_ || static_cast<int>(balancer.asks_for()) != balancer.balancings() + 1) return;
+    LBManager::Object()->StartLB();
     if (hops > 0) thisProxy[CkMyPe()].ask_again(hops - 1);
   }
   void end() {
