@@ -297,11 +297,12 @@ void Balancer::turn_communication(bool on) {
   if (!records_.empty()) measure();
 }
 void Balancer::measure() {
-  const Options& o = options();
-  if (o.off) return;
+  if (options().off) return;
   meter_.turn(instrument_wanted_);
-  const bool communication = communication_wanted_.value_or(o.communication(step_)) && !o.never_count_messages;
-  traffic_.turn(instrument_wanted_ && communication);
+  traffic_.turn(instrument_wanted_ && counts_communication());
+}
+bool Balancer::counts_communication() const {
+  return communication_wanted_.value_or(options().communication(step_)) && !options().never_count_messages;
 }
 void Balancer::set_predictor(LBPredictorFunction* function, int window) {
   if (!coordinator_) return;

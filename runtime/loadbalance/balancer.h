@@ -180,6 +180,8 @@ class Balancer : public BalanceHook {
   int balancings() const { return static_cast<int>(step_) - 1; }
   void turn_instrument(bool on);
   void turn_communication(bool on);
+  // Whether messages are counted here while anything is measured.
+  bool counts_communication() const;
   // A load model of the program's own, on the PE that decides; null: the line of +LBPredictor. 0 intervals: none.
   void set_predictor(LBPredictorFunction* function, int window);
   // Another function, where there is one.
