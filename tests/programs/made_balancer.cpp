@@ -106,7 +106,7 @@ class Main : public CBase_Main {
       LBManager::Object()->AddStartLBFn([this] {
         if (++begun_ == 2) CProxy_NextLB::ckNew();
       });
-    else if (what != "none")
+    else if (what != "none" && !started_)
       CProxy_NextLB::ckNew();
     if (declines || started_) {
       CProxy_Runner::ckNew(piece_count);
@@ -126,7 +126,10 @@ class Main : public CBase_Main {
       expected_ = piece_count * (what == "late" || what == "ended" ? rounds - 2 : rounds - 1);
     CProxy_Piece(CProxy_Piece::ckNew(piece_count)).work();
   }
-  void begin() { CkStartLB(); }
+  void begin() {
+    if (started_) CProxy_NextLB::ckNew();
+    CkStartLB();
+  }
   void all_made() { CProxy_Piece(CProxy_Piece::ckNew(piece_count)).work(); }
   void decides(CkGroupID balancer) {
     if (decider_.idx != 0 && balancer.idx != decider_.idx) CkAbort("two balancers decide");

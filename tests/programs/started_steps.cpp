@@ -17,7 +17,7 @@ CProxy_Piece pieces;
 bool all_begin = false, looked = false, relayed = false, by_ends = false, off = false, forgotten = false;
 
 namespace {
-constexpr int pieces_a_pe = 2, rounds = 6, relayed_rounds = 50, asked_again = 20;
+constexpr int pieces_a_pe = 2, rounds = 6, relayed_rounds = 50, asked_again = 300;
 
 void require(bool right, const char* what) {
   if (!right) CkAbort("PE %d: %s\n", CkMyPe(), what);
