@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <deque>
 #include <mutex>
-#include <numeric>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -20,6 +20,7 @@
 #include "runtime/face/startup.h"
 #include "runtime/loadbalance/available_pes.h"
 #include "runtime/loadbalance/classic/balancers.h"
+#include "runtime/loadbalance/classic/predictor.h"
 #include "runtime/loadbalance/coordinator.h"
 #include "runtime/loadbalance/lb_manager.h"
 #include "runtime/loadbalance/options.h"
@@ -34,7 +35,7 @@ namespace {
 int entry_ready, entry_probe, entry_count, entry_collect, entry_loads, entry_assign, entry_missing, entry_settled,
     entry_resume, entry_late, entry_resumed_element, entry_ask_decision, entry_decided, entry_claimed, entry_agree,
     entry_claim, entry_start, entry_set_period, entry_period, entry_collect_now, entry_sleep, entry_awake, entry_hold,
-    entry_go_on, entry_set_tree, entry_tree;
+    entry_go_on, entry_set_tree, entry_tree, entry_over, entry_heard;
 
 ArrayManager& array_of(const ArrayElement& element) { return element.ckGetArrayManager()->manager(); }
 
@@ -87,6 +88,8 @@ void Balancer::register_entries() {
   entry_missing = register_runtime_entry("balancing: an element will not come", on_missing, ep_balancing);
   entry_settled = register_runtime_entry("balancing: all have come", on_settled, ep_balancing);
   entry_resume = register_runtime_entry("balancing: resume", on_resume, ep_balancing);
+  entry_over = register_runtime_entry("balancing: the step is over", on_over, ep_balancing);
+  entry_heard = register_runtime_entry("balancing: knows that it is over", on_heard, ep_balancing);
   entry_late = register_runtime_entry("balancing: resume those who came late", on_late, ep_balancing);
   entry_ask_decision = register_runtime_entry("balancing: asks to decide", on_ask_decision, ep_balancing);
   entry_decided = register_runtime_entry("balancing: what leaves", on_decided, ep_balancing);
@@ -259,8 +262,12 @@ char* Balancer::user_data(ArrayElement& element) {
 }
 
 std::string Balancer::describe_waiting() const {
-  if (all_take_part_) return "";
   std::string clients;
+  if (all_take_part_) {
+    if (barrier_.clients_.empty() || period_ > 0) return "";
+    return std::to_string(barrier_.clients_.size()) + " clients of CkSyncBarrier on PE " + std::to_string(pe_.index) +
+           " are resumed when the next step of CkStartLB() is over\n";
+  }
   if (barrier_.members() > 0)
     clients = std::to_string(barrier_.waiting(step_)) + " of " + std::to_string(barrier_.clients_.size()) +
               " clients of CkSyncBarrier on PE " + std::to_string(pe_.index) + " wait" +
@@ -284,10 +291,34 @@ void Balancer::turn_instrument(bool on) {
   instrument_wanted_ = on;
   if (!on || members_ > 0 || own_objects_.size() > 0) measure();
 }
+void Balancer::turn_communication(bool on) {
+  communication_wanted_ = on;
+  if (!records_.empty()) measure();
+}
 void Balancer::measure() {
   if (options().off) return;
   meter_.turn(instrument_wanted_);
-  traffic_.turn(instrument_wanted_ && options().communication(step_));
+  traffic_.turn(instrument_wanted_ && counts_communication());
+}
+bool Balancer::counts_communication() const {
+  return communication_wanted_.value_or(options().communication(step_)) && !options().never_count_messages;
+}
+void Balancer::set_predictor(LBPredictorFunction* function, int window) {
+  if (!coordinator_) return;
+  static std::deque<LoadModelInfo> kept;  // a model names its own
+  predictor_window_ = window;
+  if (window <= 0) return coordinator_->set_model(nullptr);
+  if (function) {
+    kept.push_back(fitted_model(*function, window));
+  } else {
+    Complaint complaint;
+    kept.push_back(*read_load_model("trend", &complaint)->info);
+    kept.back().options[0].standard = window;
+  }
+  coordinator_->set_model(&kept.back());
+}
+void Balancer::change_predictor(LBPredictorFunction* function) {
+  if (predictor_window_ > 0) set_predictor(function, predictor_window_);
 }
 void Balancer::clear_loads() {
   meter_.restart();
@@ -315,7 +346,9 @@ void Balancer::send_bytes(int to, int entry, const std::vector<char>& bytes) {
 }
 
 void Balancer::ask_count(int pe) { call(pe, entry_probe); }
-void Balancer::ask_loads(int pe, bool loads) { call(pe, entry_collect, loads); }
+void Balancer::ask_loads(int pe, int group, bool loads) {
+  call_with(pe, entry_collect, Asked{entry_collect, group, loads});
+}
 void Balancer::order(int pe, const std::vector<Move>& moves, int expected) {
   static_assert(std::is_trivially_copyable_v<Move>);
   std::vector<char> bytes(sizeof expected + moves.size() * sizeof(Move));
@@ -323,6 +356,7 @@ void Balancer::order(int pe, const std::vector<Move>& moves, int expected) {
   if (!moves.empty()) std::memcpy(bytes.data() + sizeof expected, moves.data(), moves.size() * sizeof(Move));
   send_bytes(pe, entry_assign, bytes);
 }
+void Balancer::tell_over(int pe, int group) { call_with(pe, entry_over, Asked{entry_over, group, false}); }
 void Balancer::order_resume(int pe, const Resumption& resumption) { call_with(pe, entry_resume, resumption); }
 namespace {
 struct Question {
@@ -411,7 +445,16 @@ void Balancer::on_count(Pe& pe, Delivery& call) {
   Balancer::of(pe).coordinator_->answer(static_cast<int>(call.element), call.read<Count>());
 }
 
-void Balancer::on_collect(Pe& pe, Delivery& call) { Balancer::of(pe).collect(call.read<std::uint32_t>()); }
+bool Balancer::puts_off(const Asked& asked) {
+  if (has_member(asked.group)) return false;
+  put_off_ = asked;
+  return true;
+}
+void Balancer::on_collect(Pe& pe, Delivery& call) {
+  Balancer& self = Balancer::of(pe);
+  const auto asked = call.read<Asked>();
+  if (!self.puts_off(asked)) self.collect(asked.loads);
+}
 void Balancer::collect(bool loads) {
   const Count count = this->count();
   if (count.ready()) {
@@ -730,11 +773,22 @@ void Balancer::on_claim(Pe& pe, Delivery& call) {
   }
 }
 
+void Balancer::on_over(Pe& pe, Delivery& call) {
+  Balancer& self = Balancer::of(pe);
+  if (self.puts_off(call.read<Asked>())) return;
+  self.next_ = self.step_ + 1;
+  self.call(center_of(pe), entry_heard);
+}
+void Balancer::on_heard(Pe& pe, Delivery&) { Balancer::of(pe).coordinator_->heard(); }
+
 void Balancer::on_resume(Pe& pe, Delivery& call) {
   Balancer& self = Balancer::of(pe);
-  const auto [step, balanced, at_any_time, clients] = call.read<Resumption>();
-  if (at_any_time) self.take_all();
-  self.step_ = step + 1;
+  const auto [step, group, balanced, at_any_time, clients] = call.read<Resumption>();
+  if (at_any_time) {
+    self.take_all();
+    self.begin_step();  // what the balancer has declined, before any PE was asked, begins and ends here
+  }
+  self.step_ = self.next_ = step + 1;
   self.closed_ = self.told_ = self.moving_ = false;
   self.member_.reset();
   self.collected_ = {};
@@ -744,7 +798,7 @@ void Balancer::on_resume(Pe& pe, Delivery& call) {
   for (const Record& record : self.records_) self.waiting_ += record.element && self.counts(record);
   const bool began = std::exchange(self.began_, false);
   if (began) self.at_end.call();
-  end_step(step, began && balanced);
+  end_step(group, began && balanced);
   if (clients || !self.all_take_part_) self.barrier_.resume(step, clients);
   self.resume_up_to(step);
 }
@@ -809,9 +863,16 @@ void Balancer::on_tree(Pe& pe, Delivery& call) {
 
 // --- balancing at any time -------------------------------------------------------------------------------------------
 
-void Balancer::start_step() { call(center_of(pe_), entry_start, step_); }
-void Balancer::start_period() { call(center_of(pe_), entry_start, Coordinator::any_step); }
-void Balancer::ask_loads_now(int pe) { call(pe, entry_collect_now); }
+void Balancer::start_step() {
+  if (!options().can_begin(next_))
+    fatal("CkStartLB() is called, and there is no balancer", describe_running(pe_),
+          "what waits for the end of its step would wait for good", "name one with +balancer or charmc -balancer");
+  call(center_of(pe_), entry_start, next_);
+}
+void Balancer::start_any_step() { call(center_of(pe_), entry_start, Coordinator::any_step); }
+void Balancer::ask_loads_now(int pe, int group) {
+  call_with(pe, entry_collect_now, Asked{entry_collect_now, group, true});
+}
 void Balancer::order_sleep(int pe) { call(pe, entry_sleep); }
 void Balancer::announce_period(double seconds) {
   for (int pe = 0; pe < pe_.process.pes(); ++pe) call_with(pe, entry_period, seconds);
@@ -832,9 +893,14 @@ void Balancer::on_period(Pe& pe, Delivery& call) {
   self.take_all();
 }
 
-void Balancer::balancer_is_made() {
+void Balancer::balancer_is_made(int group) {
   if (!records_.empty()) measure();
-  if (coordinator_) coordinator_->await_period();
+  if (put_off_ && put_off_->group == group) {
+    // It is still being made: its last constructor is to run.
+    call_with(pe_.index, put_off_->entry, *put_off_);
+    put_off_.reset();
+  }
+  if (coordinator_) coordinator_->take_up();
 }
 
 void Balancer::take_all() {
@@ -864,7 +930,10 @@ void Balancer::refuse_at_barrier() const {
 }
 
 // What runs during the step counts for the next one.
-void Balancer::on_collect_now(Pe& pe, Delivery&) { Balancer::of(pe).collect_now(); }
+void Balancer::on_collect_now(Pe& pe, Delivery& call) {
+  Balancer& self = Balancer::of(pe);
+  if (!self.puts_off(call.read<Asked>())) self.collect_now();
+}
 void Balancer::collect_now() {
   take_all();
   begin_step();
@@ -886,81 +955,6 @@ void Balancer::on_sleep(Pe& pe, Delivery&) {
 }
 void Balancer::on_awake(Pe& pe, Delivery&) { Balancer::of(pe).coordinator_->awake(); }
 
-}  // namespace periapt::loadbalance
-
-// --- the public calls ------------------------------------------------------------------------------------------------
-
-using periapt::Pe;
-using periapt::loadbalance::Balancer;
-
-void LBTurnInstrumentOn() { Balancer::of(*Pe::current()).turn_instrument(true); }
-void LBTurnInstrumentOff() { Balancer::of(*Pe::current()).turn_instrument(false); }
-void LBManager::SetLBPeriod(double seconds) {
-  const Pe* const pe = Pe::current();
-  if (pe && pe->objects && pe->objects->balance) return Balancer::of(*pe).set_period(seconds);
-  periapt::loadbalance::set_first_period(seconds);
-}
-double LBManager::GetLBPeriod() { return Balancer::of(*Pe::current()).period(); }
-void LBManager::StartLB() { Balancer::of(*Pe::current()).start_step(); }
-void LBManager::TurnManualLBOn() { Balancer::of(*Pe::current()).take_all(); }
-void LBManager::configureTreeLB(const char* json) { Balancer::of(*Pe::current()).configure_tree(json); }
-int LBManager::AddStartLBFn(std::function<void()> fn) {
-  return Balancer::of(*Pe::current()).at_begin.add(std::move(fn));
-}
-void LBManager::TurnOnStartLBFn(int handle) { Balancer::of(*Pe::current()).at_begin.turn(handle, true); }
-void LBManager::TurnOffStartLBFn(int handle) { Balancer::of(*Pe::current()).at_begin.turn(handle, false); }
-void LBManager::RemoveStartLBFn(int handle) { Balancer::of(*Pe::current()).at_begin.remove(handle); }
-int LBManager::AddMigrationDoneFn(std::function<void()> fn) {
-  return Balancer::of(*Pe::current()).at_end.add(std::move(fn));
-}
-void LBManager::RemoveMigrationDoneFn(int handle) { Balancer::of(*Pe::current()).at_end.remove(handle); }
-void LBClearLoads() { Balancer::of(*Pe::current()).clear_loads(); }
-namespace {
-// What one of its bases (further_bases.cpp) says, the element does. Null: it takes no part.
-ArrayElement* taking_part(const Balancer& balancer, ArrayElement& base) {
-  ArrayElement* const element = base.ckGetArrayManager()->manager().element_of(&base);
-  return balancer.takes_part(*element) || balancer.takes_part(base) ? element : nullptr;
-}
-}  // namespace
-void ArrayElement::setObjPosition(double x, double y, double z) {
-  Balancer& balancer = Balancer::of(*Pe::current());
-  ArrayElement* const element = taking_part(balancer, *this);
-  if (!element) return;
-  balancer.set_position(*element, {static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)});
-}
-void ArrayElement::setObjPhases(const double* seconds, int phases) {
-  using periapt::loadbalance::PhaseParts;
-  PhaseParts parts;
-  if (phases < 1 || phases > PhaseParts::most)
-    periapt::fatal("setObjPhases() is called with " + std::to_string(phases) + " phases",
-                   describe_running(*Pe::current()),
-                   "a balancer tells 1 to " + std::to_string(PhaseParts::most) + " phases apart",
-                   "add up those that matter least");
-  const double all = std::accumulate(seconds, seconds + phases, 0.0);
-  for (int k = 0; k < phases && all > 0; ++k) parts.part[k] = static_cast<float>(seconds[k] / all);
-  Balancer& balancer = Balancer::of(*Pe::current());
-  ArrayElement* const element = taking_part(balancer, *this);
-  if (!element) return;
-  balancer.set_phases(*element, parts);
-  setObjTime(all);
-}
-void* ArrayElement::getObjUserData(int index) {
-  Balancer& balancer = Balancer::of(*Pe::current());
-  const auto bytes = static_cast<std::size_t>(balancer.claim_user_data(0));
-  if (index < 0 || static_cast<std::size_t>(index) >= bytes)
-    periapt::fatal("getObjUserData(" + std::to_string(index) + ") is called, and there is no such user data",
-                   describe_running(*Pe::current()),
-                   "elements have " + std::to_string(bytes) + " bytes of it, as balancers have asked for",
-                   "give it what LBRegisterObjUserData() has returned on this PE");
-  if (ArrayElement* const element = taking_part(balancer, *this)) return balancer.user_data(*element) + index;
-  // One that takes no part: nothing reads what it says.
-  static thread_local std::vector<char> unread;
-  unread.resize(bytes);
-  return unread.data() + index;
-}
-void LBDefaultCreate(const char* name) { periapt::loadbalance::add_default_strategy(name); }
-
-namespace periapt::loadbalance {
 Part part() {
   Part part{"load balancing", Balancer::register_entries, take_options};
   part.begin = [](Pe& pe) {

@@ -50,6 +50,7 @@
 namespace periapt {
 class MigrationBatch;
 }
+class LBPredictorFunction;
 
 namespace periapt::loadbalance {
 
@@ -68,6 +69,7 @@ struct Count {
 double load_of(const TimeSpent& spent);
 
 class Coordinator;
+struct LoadModelInfo;
 
 class Balancer : public BalanceHook {
  public:
@@ -99,18 +101,24 @@ class Balancer : public BalanceHook {
   std::string describe_waiting() const override;
 
   // --- for the coordinator ---
+  // What the others are asked waits for their member of `group`, the balancer of the step (0: it has no members), where
+  // the program has made that and the member is still to be made: so all of them are told of the same steps.
   void ask_count(int pe);
-  void ask_loads(int pe, bool loads);
+  void ask_loads(int pe, int group, bool loads);
   void order(int pe, const std::vector<Move>& moves, int expected);
+  // Before the end of a step at any time is told anywhere, all PEs know that it is over: what follows from the end may
+  // reach a PE that has not been told it yet, and StartLB() asks for the next step there.
+  void tell_over(int pe, int group);
   // What the end of a step is on each PE.
   struct Resumption {
     std::uint32_t step;
+    int group;         // the balancer's
     bool balanced;     // false: the balancer has said no
     bool at_any_time;  // and so will be those that follow
     bool clients;      // of a step at any time: those of CkSyncBarrier are resumed
   };
   void order_resume(int pe, const Resumption& resumption);
-  void ask_loads_now(int pe);
+  void ask_loads_now(int pe, int group);
   void order_sleep(int pe);
   void announce_period(double seconds);
   void announce_tree(const std::string& text);
@@ -150,10 +158,11 @@ class Balancer : public BalanceHook {
   double period() const { return period_; }
   // Asks the coordinator; nothing happens while a step is in progress, as this PE knows it or the coordinator.
   void start_step();
-  // The same from the coordinator itself, when its timer ends.
-  void start_period();
-  // The program has made its balancer: what that is to see is measured, and a period begins.
-  void balancer_is_made();
+  std::uint32_t asks_for() const { return next_; }
+  // The coordinator, of itself.
+  void start_any_step();
+  // The program has made its balancer's member here: what that is to see is measured, and a period begins.
+  void balancer_is_made(int group);
   // All elements here take part, and none may call AtSync.
   void take_all();
 
@@ -170,6 +179,13 @@ class Balancer : public BalanceHook {
   // How many balancings this PE has been through.
   int balancings() const { return static_cast<int>(step_) - 1; }
   void turn_instrument(bool on);
+  void turn_communication(bool on);
+  // Whether messages are counted here while anything is measured.
+  bool counts_communication() const;
+  // A load model of the program's own, on the PE that decides; null: the line of +LBPredictor. 0 intervals: none.
+  void set_predictor(LBPredictorFunction* function, int window);
+  // Another function, where there is one.
+  void change_predictor(LBPredictorFunction* function);
   void clear_loads();
 
   // What the program wants to be called, by handle.
@@ -216,6 +232,8 @@ class Balancer : public BalanceHook {
   static void on_claimed(Pe&, Delivery&);
   static void on_agree(Pe&, Delivery&);
   static void on_claim(Pe&, Delivery&);
+  static void on_over(Pe&, Delivery&);
+  static void on_heard(Pe&, Delivery&);
   static void on_resume(Pe&, Delivery&);
   static void on_late(Pe&, Delivery&);
   static void on_start(Pe&, Delivery&);
@@ -237,6 +255,12 @@ class Balancer : public BalanceHook {
   void call_with(int to, int entry, const T& value);
   void send_bytes(int to, int entry, const std::vector<char>& bytes);
 
+  // What a PE is asked, or told, and which entry of ours does that.
+  struct Asked {
+    int entry, group;
+    bool loads;
+  };
+  bool puts_off(const Asked& asked);
   void begin_step();
   bool counts(const Record& record) const { return record.state.in_sync && record.state.step >= step_; }
   Count count();
@@ -270,6 +294,8 @@ class Balancer : public BalanceHook {
   Traffic traffic_;
   ObjectManagers own_objects_{meter_, traffic_};
   bool instrument_wanted_ = true;
+  std::optional<bool> communication_wanted_;  // what the program has said
+  int predictor_window_ = 0;
   std::uint32_t user_bytes_ = 0;  // that balancers have claimed
   std::vector<Record> records_;
   std::vector<Said> said_;  // by record
@@ -278,9 +304,12 @@ class Balancer : public BalanceHook {
   CkSyncBarrier barrier_{*this};
 
   std::uint32_t step_ = 1;  // the one we are in or before
-  bool closed_ = false;     // our part of it is told: later calls are for the next
-  bool told_ = false;       // that we are ready
-  bool began_ = false;      // at_begin has been called
+  std::uint32_t next_ =
+      1;  // the one that StartLB() asks for: `step_`, or the one behind it when all know that it is over
+  std::optional<Asked> put_off_;  // until our member of a balancer is made
+  bool closed_ = false;           // our part of it is told: later calls are for the next
+  bool told_ = false;             // that we are ready
+  bool began_ = false;            // at_begin has been called
   std::uint32_t told_waiting_ = 0;
   bool moving_ = false;  // from the first order or arrival of a step's moves to its end
   bool assigned_ = false;

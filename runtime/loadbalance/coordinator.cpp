@@ -12,6 +12,7 @@
 #include "runtime/converse/cmi.h"
 #include "runtime/face/startup.h"
 #include "runtime/loadbalance/available_pes.h"
+#include "runtime/loadbalance/classic/balancers.h"
 #include "runtime/loadbalance/explain.h"
 #include "runtime/loadbalance/model.h"
 #include "runtime/loadbalance/options.h"
@@ -49,9 +50,12 @@ void Coordinator::ask(State state) {
   state_ = state;
   outstanding_ = pes();
   asks_loads_ = state == State::collecting && wants_loads();
+  strategy_ = options().strategy(step_);
   for (int pe = 0; pe < pes(); ++pe)
-    state == State::probing ? balancer_.ask_count(pe) : balancer_.ask_loads(pe, asks_loads_);
+    state == State::probing ? balancer_.ask_count(pe) : balancer_.ask_loads(pe, group(), asks_loads_);
 }
+
+int Coordinator::group() const { return strategy_ ? strategy_->info->group : 0; }
 
 bool Coordinator::is_wanted() const {
   if (!options().record.empty() || options().dumps(step_)) return true;
@@ -97,8 +101,8 @@ void Coordinator::answer(int pe, const Count& count) {
   before_ = now;
   have_before_ = true;
   state_ = State::waiting;
-  if (std::exchange(asked_, false)) return begin();
-  await_period();
+  if (asked_ && try_to_begin()) return;
+  take_up();
   // Where no element waits, the next AtSync will call, or has called while answers were on their way: one that waits
   // may move from a PE that is yet to answer to one that has answered. Otherwise something is under way; ask again.
   if (now.total.waiting > 0 || called_) consider();
@@ -234,6 +238,14 @@ bool Coordinator::is_due() {
   return due_;
 }
 
+void Coordinator::set_model(const LoadModelInfo* model) {
+  history_.reset();
+  if (model)
+    history_.emplace(LoadModel(*model));
+  else if (options().model)
+    history_.emplace(*options().model);
+}
+
 void Coordinator::go_on() {
   if (state_ == State::held) decide();
 }
@@ -256,9 +268,12 @@ void Coordinator::decide() {
   const Count& all = before_.total;
   const bool nothing_can_move = !at_any_time_ && all.members == all.clients && all.own == 0;
   if (nothing_can_move || !is_wanted()) return resume();
-  // The program has made its balancer since the others were asked for their part.
-  if (!at_any_time_ && wants_loads() && !asks_loads_) return ask(State::collecting);
-  strategy_ = options().strategy(step_);
+  // The program has made its balancer since the others were asked for their part. (At any time it decides the next
+  // step.)
+  // Or has said that its loads are to be seen.
+  const Strategy* const now = options().strategy(step_);
+  const bool others_decide = now && now->info->group != group();
+  if (!at_any_time_ && (others_decide || (wants_loads() && !asks_loads_))) return ask(State::collecting);
   if (!at_any_time_ && strategy_ && strategy_->info->wants && !strategy_->info->wants(step_)) {
     due_ = false;
     return resume(false);
@@ -282,14 +297,7 @@ void Coordinator::decide() {
     return;
   }
   Assignment assignment = present(database);
-  if (strategy_ && strategy_->info->positions && database.positions.empty() && !database.objects.empty() &&
-      !told_of_positions_) {
-    told_of_positions_ = true;
-    log::warn(
-        std::string(strategy_->info->classic) +
-        " wants to know where objects are, and none has said it: they go where there is room, neighbours or not. Call "
-        "setObjPosition(x, y, z) in each before AtSync()");
-  }
+  if (strategy_) say_what_is_unread();
   // A mistake of a strategy, or a load that the program set and that is none, costs a step and not the run.
   std::string wrong;
   if (meta_ && options().sequence.size() > 1) {
@@ -298,6 +306,21 @@ void Coordinator::decide() {
     wrong = strategy_->answer(database, &assignment);
   }
   carry_out(assignment, wrong, clock::seconds() - start);
+}
+
+// What the strategy misses, and what it does not look at.
+void Coordinator::say_what_is_unread() {
+  const LoadDatabase& database = database_;
+  const StrategyInfo& info = *strategy_->info;
+  if (info.positions && database.positions.empty() && !database.objects.empty() &&
+      !std::exchange(told_of_positions_, true))
+    log::warn(
+        std::string(info.classic) +
+        " wants to know where objects are, and none has said it: they go where there is room, neighbours or not. Call "
+        "setObjPosition(x, y, z) in each before AtSync()");
+  if (!info.phases && !database.phases.empty() && !std::exchange(told_of_phases_, true))
+    log::note(std::string(info.title()) +
+              " balances the sum of the phases that objects say by setObjPhases(); PhasesLB and SfcLB make each even");
 }
 
 namespace {
@@ -398,16 +421,27 @@ void Coordinator::settled() {
 }
 
 void Coordinator::resume(bool balanced) {
-  const std::uint32_t done = step_++;
-  state_ = State::waiting;
+  ++step_;
+  balanced_ = balanced;
   asked_ = false;
   have_before_ = false;
   if (std::exchange(due_, false)) meta_->balanced(clock::seconds() - due_since_, std::exchange(moves_now_, 0));
   std::fill(ready_.begin(), ready_.end(), false);
-  // With a period none of them waits.
-  const Balancer::Resumption end{done, balanced, at_any_time_, at_any_time_ && period_ <= 0};
+  if (!at_any_time_) return end();
+  state_ = State::ending;
+  outstanding_ = pes();
+  for (int pe = 0; pe < pes(); ++pe) balancer_.tell_over(pe, group());
+}
+void Coordinator::heard() {
+  if (--outstanding_ == 0) end();
+}
+void Coordinator::end() {
+  state_ = State::waiting;
+  // A period resumes no clients, as in Charm++.
+  const Balancer::Resumption end{step_ - 1, group(), balanced_, at_any_time_, at_any_time_ && period_ <= 0};
   for (int pe = 0; pe < pes(); ++pe) balancer_.order_resume(pe, end);
-  if (at_any_time_) arm();
+  if (!at_any_time_) return;
+  if (!asked_ || !try_to_begin()) arm();
 }
 
 // Each PE may say it, and some later than others.
@@ -427,8 +461,10 @@ void Coordinator::set_period(double seconds) {
   if (state_ == State::waiting && !asleep_) arm();
 }
 
-void Coordinator::await_period() {
-  if (state_ == State::waiting && !armed_ && !asleep_) arm();
+void Coordinator::take_up() {
+  if (state_ != State::waiting) return;
+  if (asked_) return balancer_.start_any_step();
+  if (!armed_ && !asleep_) arm();
 }
 
 // A message and not the timer begins a step: a replay has it in the right place among the others.
@@ -443,25 +479,37 @@ void Coordinator::arm() {
         // Not the timer of a period that another has taken the place of.
         if (!self.armed_ || clock::now_ns() < self.deadline_ns_) return;
         self.armed_ = false;
-        self.balancer_.start_period();
+        self.balancer_.start_any_step();
       },
       this, delay_ns, now_ns);
 }
 
 void Coordinator::begin(std::uint32_t step) {
-  if (step != any_step && step != step_) return;
+  // (The end of a step at AtSync is told at once: a PE may ask that has not heard it.)
+  if (at_any_time_ && step != any_step && step != step_) return;
   if (state_ != State::waiting) {
-    asked_ |= !at_any_time_ && (state_ == State::probing || state_ == State::collecting);
+    const bool looks = !at_any_time_ && (state_ == State::probing || state_ == State::collecting);
+    asked_ |= looks || (state_ == State::ending && step != any_step);
     return arm();
   }
-  if (!is_wanted() && !meta_) return;
+  try_to_begin();
+}
+
+// False: its balancer is still to be made here.
+bool Coordinator::try_to_begin() {
+  strategy_ = options().strategy(step_);
+  asked_ = !options().can_begin(step_) || !has_member(group());
+  if (asked_) return false;
   at_any_time_ = true;
   armed_ = asleep_ = false;
-  strategy_ = options().strategy(step_);
-  if (strategy_ && strategy_->info->wants && !strategy_->info->wants(step_)) return resume(false);
+  if (options().off || (strategy_ && strategy_->info->wants && !strategy_->info->wants(step_))) {
+    resume(false);
+    return true;
+  }
   state_ = State::collecting;
   outstanding_ = pes();
-  for (int pe = 0; pe < pes(); ++pe) balancer_.ask_loads_now(pe);
+  for (int pe = 0; pe < pes(); ++pe) balancer_.ask_loads_now(pe, group());
+  return true;
 }
 
 bool Coordinator::something_ran() const {

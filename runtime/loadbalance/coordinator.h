@@ -26,7 +26,11 @@ class Coordinator {
   // What comes to one PE, where the members of a strategy decide.
   void claimed(int pe, const std::vector<Claim>& claims);
   void settled();
+  // One more PE knows that the step is over.
+  void heard();
   void hold_next_step() { holds_ = true; }
+  // Loads are what this model says from now on; null: as measured, or as +LBModel says.
+  void set_model(const LoadModelInfo* model);
   void go_on();
 
   // configureTreeLB() of step `step` was given this text: all processes hear of it.
@@ -39,11 +43,12 @@ class Coordinator {
   static constexpr std::uint32_t any_step = 0;  // steps count from 1
   void begin(std::uint32_t step = any_step);
   void awake();
-  // Begins a period if none runs: where it was said, or a balancer made, when there could be none.
-  void await_period();
+  // Where a period was said, or a balancer made, when there could be no step: one begins that was asked for then, or a
+  // period, if none runs.
+  void take_up();
 
  private:
-  enum class State { waiting, probing, collecting, held, deciding, moving };
+  enum class State { waiting, probing, collecting, held, deciding, moving, ending };
   struct Sum {
     Count total;
     bool all_ready = true, same_arrays = true;
@@ -51,6 +56,7 @@ class Coordinator {
     bool complete() const { return all_ready && same_arrays && total.sent == total.received && total.waiting > 0; }
   };
 
+  void say_what_is_unread();
   // Of this step: a strategy, a line of output or a file needs it; its loads on this PE; those but for the strategy.
   bool is_wanted() const;
   bool wants_loads() const;
@@ -68,6 +74,9 @@ class Coordinator {
   void gather();
   void carry_out(Assignment assignment, const std::string& wrong, double seconds);
   void resume(bool balanced = true);
+  void end();
+  bool try_to_begin();
+  int group() const;  // of the step's balancer, see Balancer::ask_count()
   int pes() const { return static_cast<int>(answers_.size()); }
 
   Balancer& balancer_;
@@ -89,6 +98,7 @@ class Coordinator {
   double due_since_ = 0;
   const Strategy* strategy_ = nullptr;  // of this step
   bool told_of_positions_ = false;      // that none was said
+  bool told_of_phases_ = false;         // that their sum is balanced
 
   // What was announced last, and the step in which it was said.
   std::string tree_;
@@ -97,8 +107,9 @@ class Coordinator {
   bool at_any_time_ = false;  // this step, and all that follow
   double period_ = -1;        // seconds from the end of one to the next
   bool holds_ = false;        // the step that all elements come to next
-  bool asked_ = false;        // for a step at any time, while it looks whether all elements have come to one
-  bool armed_ = false;        // a timer runs, until:
+  bool asked_ = false;     // for a step at any time, while it looks whether all elements have come to one; or ends one
+  bool balanced_ = false;  // see Resumption
+  bool armed_ = false;     // a timer runs, until:
   std::uint64_t deadline_ns_ = 0;
   bool asleep_ = false;  // no timer, until something runs
   // While members of a balancer decide: what they have said so far.

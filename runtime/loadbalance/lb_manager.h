@@ -12,10 +12,12 @@ void LBTurnInstrumentOn();
 void LBTurnInstrumentOff();
 // Forgets what was measured on this PE since the last balancing.
 void LBClearLoads();
-// What elements send to each other is measured where the balancer asks for it.
-inline void LBTurnCommOn() {}
-inline void LBTurnCommOff() {}
-// An element's load is taken to be what it was in the last period; models of the program's own are not asked.
+// Counting of what elements on this PE send to each other: where the balancer asks for it, until one of these is
+// called.
+void LBTurnCommOn();
+void LBTurnCommOff();
+// A load model of the program's own, as Charm++ has it: x is an object's load in one interval, in seconds on a PE of
+// speed 1, and what predict() says of it the load in the next one. The parameters are fitted to each object's past.
 class LBPredictorFunction {
  public:
   int num_params = 0;
@@ -25,10 +27,12 @@ class LBPredictorFunction {
   virtual void print(double* params) {}
   virtual void function(double x, double* params, double& y, double* derivatives) = 0;
 };
-inline void LBTurnPredictorOn(LBPredictorFunction* model) {}
-inline void LBTurnPredictorOn(LBPredictorFunction* model, int window) {}
-inline void LBTurnPredictorOff() {}
-inline void LBChangePredictor(LBPredictorFunction* model) {}
+// From now on strategies see what `model` makes of the last `window` intervals (20), and not what +LBModel says. Said
+// on the PE of +LBCentPE; elsewhere nothing happens. Null: the straight line through them. A model stays the program's.
+void LBTurnPredictorOn(LBPredictorFunction* model);
+void LBTurnPredictorOn(LBPredictorFunction* model, int window);
+void LBTurnPredictorOff();
+void LBChangePredictor(LBPredictorFunction* model);  // where one is on
 // A load model of the program's own, for +LBModel NAME: what an element will take in the next interval, in seconds on a
 // PE of speed 1, from what it took in the last ones, up to `depth` of them and at least one, the last one last. Called
 // by an initnode function. The model is asked on one PE, and knows no more than its arguments.
@@ -68,7 +72,8 @@ class LBManager {
     configureTreeLB(config.dump().c_str());
   }
   // A balancing at any time, now. Nothing while one is in progress. Where there is no period, the clients of
-  // CkSyncBarrier are resumed on every PE when it is over.
+  // CkSyncBarrier are resumed on every PE when it is over, though the balancer may have declined it. An error without a
+  // balancer.
   void StartLB();
   // All elements on this PE take part from here on, not from the first StartLB() on, which then knows their loads.
   void TurnManualLBOn();

@@ -112,6 +112,9 @@ const Strategy* Options::strategy(std::uint32_t step) const {
   const Strategy* const tree = the_tree.load(std::memory_order_acquire);
   return tree && is_tree(named) ? tree : &named;
 }
+bool Options::can_begin(std::uint32_t step) const {
+  return off || debug > 0 || explain || !record.empty() || dumps(step) || !sequence.empty() || strategy(step);
+}
 bool Options::wants(bool StrategyInfo::*what, std::uint32_t step) const {
   if (off) return false;
   if (meta && std::any_of(sequence.begin(), sequence.end(), [what](const Strategy& s) { return s.info->*what; }))
@@ -248,6 +251,19 @@ void resolve(const Pe& pe) {
   });
 }
 
+namespace {
+// Charm++'s own predictor of loads is a straight line, too.
+void take_predictor(char** argv) {
+  int window = predictor_window, delay;
+  const bool given = CmiGetArgFlag(argv, "+LBPredictor");
+  const bool window_given = take_count(argv, "+LBPredictorWindow", 2, &window);
+  say_useless(window_given, "+LBPredictorWindow", given, "+LBPredictor");
+  if (CmiGetArgInt(argv, "+LBPredictorDelay", &delay))
+    log::note("+LBPredictorDelay has no effect: a line is drawn from the second step on");
+  if (given) the_options.model_name = "trend:steps=" + std::to_string(std::min(window, 1000));
+}
+}  // namespace
+
 void take_options(char** argv) {
   Options& o = the_options;
   char* text;
@@ -267,8 +283,15 @@ void take_options(char** argv) {
   if (class_balancers().empty()) read_names(where_from());
   if (CmiGetArgString(argv, "+LBRecord", &text)) o.record = text;
   take_files(argv);
+  take_predictor(argv);
   if (CmiGetArgString(argv, "+LBModel", &text)) o.model_name = text;
   take_count(argv, "+LBDebug", 0, &o.debug);
+  if (CmiGetArgFlag(argv, "+LBPrintSummary")) {
+    _lb_args.printSummary() = true;
+    o.debug = std::max(o.debug, 1);
+  }
+  CmiGetArgDouble(argv, "+LBAlpha", &_lb_args.alpha());
+  CmiGetArgDouble(argv, "+LBBeta", &_lb_args.beta());
   o.explain = CmiGetArgFlag(argv, "+lb-explain");
   CmiGetArgInt(argv, "+LBCentPE", &o.center);  // check_center() refuses what is no PE of the run
   o.off = CmiGetArgFlag(argv, "+LBOff");
@@ -294,15 +317,8 @@ void take_options(char** argv) {
   tell_balancers(o);
   // Asked for what always holds here: every element resumes after all have arrived; PEs count as equal unless tested.
   for (const char* name : {"+LBSyncResume", "+LBSameCpus"}) CmiGetArgFlag(argv, name);
-  for (const char* name : {"+LBPrintSummary", "+LBLoop"})
-    if (CmiGetArgFlag(argv, name)) log::note(std::string(name) + " has no effect");
-  int number;
-  const bool predictor = CmiGetArgFlag(argv, "+LBPredictor");
-  const bool delay = CmiGetArgInt(argv, "+LBPredictorDelay", &number);
-  const bool window = CmiGetArgInt(argv, "+LBPredictorWindow", &number);
-  if (predictor || delay || window)
-    log::note("+LBPredictor has no effect: +LBModel says what an element's load is taken to be");
-  for (const char* name : {"+LBTopo", "+LBVersion", "+LBAlpha", "+LBBeta", "+MetaLBModelDir", "+MetaLBNoObjTimer"})
+  if (CmiGetArgFlag(argv, "+LBLoop")) log::note("+LBLoop has no effect");
+  for (const char* name : {"+LBTopo", "+LBVersion", "+MetaLBModelDir", "+MetaLBNoObjTimer"})
     if (CmiGetArgString(argv, name, &text)) log::note(std::string(name) + " has no effect");
 }
 

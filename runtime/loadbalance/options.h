@@ -40,6 +40,9 @@ struct Options {
 
   // A balancer of the command line is TreeLB, or one that Charm++ has as a level of it (GreedyLB ...).
   bool has_tree() const;
+  // Whether CkStartLB() has something to begin: a balancing, an output of loads; or, with +LBOff, a step that does
+  // nothing.
+  bool can_begin(std::uint32_t step) const;
   // Null: AtSync is a barrier, or +MetaLB chooses from several.
   const Strategy* strategy(std::uint32_t step) const;
   // Whether messages between elements are recorded for that step.
@@ -51,6 +54,8 @@ struct Options {
   // Whether the strategy of a step wants that, or one that +MetaLB may choose; +LBRecord wants all.
   bool wants(bool StrategyInfo::*what, std::uint32_t step) const;
 };
+// Of +LBPredictor and LBTurnPredictorOn(), where nothing is said: intervals.
+constexpr int predictor_window = 20;
 const Options& options();
 // Removes the options from argv.
 void take_options(char** argv);

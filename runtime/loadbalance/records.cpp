@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/error_text.h"
+#include "base/log.h"
 #include "base/zlib_library.h"
 
 namespace periapt::loadbalance {
@@ -48,10 +49,14 @@ bool read_lines(std::istream& in, const std::string& name, std::vector<LoadDatab
     const bool whole = !in.eof();  // the last line ends as the others do, unless its writer was stopped
     if (!from_json(line, &database, &error)) {
       const std::string where = name + ":" + std::to_string(steps->size() + 1);
-      if (!whole && line.substr(0, 1) == "{")
+      const bool cut = !whole && line.substr(0, 1) == "{";
+      if (cut && !steps->empty()) {
+        log::warn(where + " is cut short, and left out: the program that wrote it was ended, or the disk was full");
+        return true;
+      }
+      if (cut)
         *complaint = {where + " is cut short: " + error, "",
-                      "the program that wrote it was ended, or the disk was full",
-                      "leave the last line out: zcat -f " + name + " | head -n " + std::to_string(steps->size())};
+                      "the program that wrote it was ended, or the disk was full, before a step was whole", ""};
       else
         *complaint = {where + ": no load database: " + error, "", "",
                       "a program run with +LBRecord FILE writes one in each line"};

@@ -3,8 +3,8 @@
 // Each PE has one. A client takes part like an element that uses AtSync: a step begins when all elements and all
 // clients of all PEs wait, and a client's function is called when the elements are resumed. Receivers are called on
 // each PE when a step begins there, also one without elements and clients. A client or receiver stays until it is
-// removed; none lasts beyond a restart from a checkpoint. A step at any time waits for no client and calls no receiver
-// but those of its end; LBManager::StartLB() says when it resumes all clients.
+// removed; none lasts beyond a restart from a checkpoint. A step at any time waits for no client, and calls no receiver
+// but, where there is no period, those of its end; LBManager::StartLB() says when it resumes all clients.
 #pragma once
 #include <cstdint>
 #include <functional>

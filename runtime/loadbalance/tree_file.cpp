@@ -176,7 +176,10 @@ class Reader {
     std::vector<std::string> names = names_of(from, name);
     // At the root of four levels nothing is chosen: groups are balanced as a whole, then PEs within each.
     if (names.empty() && part == Part::root && all.contains("processgroup")) names = {"Tree"};
-    if (names.empty()) refuse("names no strategies in " + name, "\"strategies\": [\"GreedyRefine\"]");
+    if (names.empty()) {
+      know(from, name, keys);
+      refuse("names no strategies in " + name, "\"strategies\": [\"GreedyRefine\"]");
+    }
     for (const std::string& strategy : names) {
       keys.push_back(keep_text(strategy));
       result.strategies.push_back(strategy_of(strategy, from, name));

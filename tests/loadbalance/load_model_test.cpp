@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "charm++.h"
+#include "runtime/loadbalance/classic/predictor.h"
 #include "runtime/loadbalance/explain.h"
 #include "runtime/loadbalance/model.h"
 
@@ -36,6 +40,45 @@ TEST(LoadModel, TrendGoesOnInALineAndNotBelowZero) {
 TEST(LoadModel, PhaseIsWhatWasAPeriodAgo) {
   EXPECT_EQ(predict("phase:period=2", {1, 8, 2, 9}), 2);
   EXPECT_EQ(predict("phase:period=3", {1, 8}), 8);
+}
+
+class Line : public LBPredictorFunction {
+ public:
+  Line() { num_params = 2; }
+  void initialize_params(double* params) override { params[0] = params[1] = 0; }
+  double predict(double x, double* params) override { return params[0] + params[1] * x; }
+  void function(double x, double* params, double& y, double* derivatives) override {
+    y = predict(x, params);
+    derivatives[0] = 1;
+    derivatives[1] = x;
+  }
+};
+// No sum, so that there is a way to go.
+class Power : public LBPredictorFunction {
+ public:
+  Power() { num_params = 2; }
+  void initialize_params(double* params) override { params[0] = params[1] = 1; }
+  double predict(double x, double* params) override { return params[0] * std::pow(x, params[1]); }
+  void function(double x, double* params, double& y, double* derivatives) override {
+    y = predict(x, params);
+    derivatives[0] = std::pow(x, params[1]);
+    derivatives[1] = y * std::log(x);
+  }
+};
+
+TEST(LoadModel, AFunctionIsFittedToWhatCameAfterEachInterval) {
+  Line line;
+  const LoadModelInfo info = fitted_model(line, 8);
+  const LoadModel model(info);
+  EXPECT_EQ(model.depth(), 8u);
+  EXPECT_EQ(model.predict(std::vector<float>{3}), 3);                     // nothing is known yet
+  EXPECT_EQ(model.predict(std::vector<float>{3, 4}), 4);                  // and too little
+  EXPECT_NEAR(model.predict(std::vector<float>{1, 3, 7, 15}), 31, 1e-3);  // 2 x + 1
+  EXPECT_EQ(model.predict(std::vector<float>{9, 4, 1, 0}), 0);            // below zero: as it was
+  EXPECT_NEAR(model.predict(std::vector<float>{5, 5, 5, 5}), 5, 1e-3);    // many lines go through one point
+  Power power;
+  const LoadModelInfo squares = fitted_model(power, 8);
+  EXPECT_NEAR(LoadModel(squares).predict(std::vector<float>{1.1f, 2.42f, 11.7128f}), 274.38, 0.1);  // 2 x^2
 }
 
 TEST(LoadModel, NamesTheNearestOfAnUnknownOne) {

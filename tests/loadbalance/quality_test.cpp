@@ -484,6 +484,16 @@ TEST(Tree, MovesNothingBetweenGroupsThatAreEven) {
   EXPECT_EQ(balance_of(db, result).ratio(), 1);
 }
 
+TEST(Tree, MovesNothingWhereTheFullestPeHasOneObject) {
+  LoadDatabase db;
+  db.pes.resize(64);
+  for (int i = 0; i < 40; ++i) db.objects.push_back({1, static_cast<std::uint64_t>(i), i, 1.0 + i, 0, true});
+  EXPECT_EQ(solve("Tree", db), present(db));
+  EXPECT_EQ(solve("Hybrid", db), present(db));
+  db.pes[7].available = false;
+  EXPECT_NE(solve("Tree", db)[7], 7);
+}
+
 TEST(Capacity, IsWhatTheLevelLeaves) {
   LoadDatabase db;
   db.pes.resize(4);

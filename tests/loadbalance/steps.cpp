@@ -1,9 +1,10 @@
 // A program whose elements sync, move, talk, come and go; it counts everything that must happen exactly once.
 //
-//   steps STEPS COUNT [+balancer ...] [even] [nan] [phases=N]
+//   steps STEPS COUNT [+balancer ...] [even] [nan] [phases=N] [predicts]
 //
 // With "even", loads that grow with the index are balanced and the outcome must be even. With "nan" one says a load
-// that is none. With "phases=2" the load of each lies in two phases. Exits 0 when all is right.
+// that is none. With "phases=2" the load of each lies in two phases. With "predicts" loads
+// are foretold until step 3 is over. Exits 0 when all is right.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -46,6 +47,17 @@ static void register_models() {
   LBRegisterLoadModel("broken", "no number", broken, 1);
 }
 
+// One of Charm++'s face: a second, which the parameter is to come to by itself.
+class Second : public LBPredictorFunction {
+ public:
+  Second() { num_params = 1; }
+  double predict(double, double* parameters) override { return 1 + 0 * parameters[0]; }
+  void function(double x, double* parameters, double& y, double* derivatives) override {
+    y = predict(x, parameters);
+    derivatives[0] = 0;
+  }
+};
+
 class Main : public CBase_Main {
   bool even_ = false;
   int stepped_ = 0;
@@ -59,6 +71,13 @@ class Main : public CBase_Main {
       even_ |= std::strcmp(m->argv[i], "even") == 0;
       wrong_load |= std::strcmp(m->argv[i], "nan") == 0;
       std::sscanf(m->argv[i], "phases=%d", &phases);
+      if (std::strcmp(m->argv[i], "predicts") == 0) {
+        static Second second;
+        LBTurnPredictorOn(&second, 3);
+        LBManager::Object()->AddMigrationDoneFn([] {
+          if (LBManager::Object()->step() == 3) LBTurnPredictorOff();
+        });
+      }
     }
     delete m;
     mainProxy = thisProxy;

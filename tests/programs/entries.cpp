@@ -28,7 +28,7 @@ double number(double value) { return value; }
 double number(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 }  // namespace
 
-// A line through what was measured: such models are taken, and not asked.
+// A line through what was measured. (tests/loadbalance has what comes of it.)
 class Line : public LBPredictorFunction {
  public:
   Line() { num_params = 2; }

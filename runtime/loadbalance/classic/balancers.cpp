@@ -108,7 +108,7 @@ void balancer_is_made(CkGroupID made) {
   static const StrategyInfo kept = std::move(info);
   static const Strategy strategy(kept);
   set_made(&strategy);
-  Balancer::of(*Pe::current()).balancer_is_made();
+  Balancer::of(*Pe::current()).balancer_is_made(group);
 }
 
 void make_member(CkGroupID group, int chare, int constructor, void* arguments) {
@@ -133,10 +133,10 @@ std::string undecided(std::uint32_t step) {
   return static_cast<DistBaseLB&>(member(strategy->info->group)).impl_decides() ? strategy->info->name : "";
 }
 
-void end_step(std::uint32_t step, bool balanced) {
-  const Strategy* const strategy = options().strategy(step);
-  if (!strategy || strategy->info->group == 0) return;
-  if (BaseLB* const own = find_member(strategy->info->group)) own->impl_ended(balanced);
+bool has_member(int group) { return group == 0 || group <= PeObjects::own_groups || find_member(group) != nullptr; }
+
+void end_step(int group, bool balanced) {
+  if (BaseLB* const own = group != 0 ? find_member(group) : nullptr) own->impl_ended(balanced);
 }
 
 void begin_distributed(int group, const LoadDatabase& own) { static_cast<DistBaseLB&>(member(group)).impl_begin(own); }

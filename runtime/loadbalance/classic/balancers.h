@@ -22,7 +22,9 @@ void make_balancers(Pe& pe);
 void begin_distributed(int group, const LoadDatabase& own);
 // The name of the balancer whose member here is to decide this step, and has not; empty: none.
 std::string undecided(std::uint32_t step);
-// Tells this PE's member of the step's balancer, if that is a class, that the step is over.
-void end_step(std::uint32_t step, bool balanced);
+// Whether this PE's member of a balancer is there; it is where the program has not made it, or there is none (0).
+bool has_member(int group);
+// Tells this PE's member of the step's balancer, if that is a class, that the step is over. 0: it is none.
+void end_step(int group, bool balanced);
 
 }  // namespace periapt::loadbalance

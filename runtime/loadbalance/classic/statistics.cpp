@@ -302,7 +302,7 @@ void LBManager::GetCommInfo(int& bytes, int& messages, int& outside_messages, in
   neighbors = static_cast<int>(receivers.size());
 }
 int LBManager::CollectingCommStats() {
-  return StatsOn() && periapt::loadbalance::options().communication(static_cast<std::uint32_t>(step()) + 1);
+  return StatsOn() && periapt::loadbalance::Balancer::of(*periapt::Pe::current()).counts_communication();
 }
 
 LDObjHandle CkLocRec::getLdHandle() const {

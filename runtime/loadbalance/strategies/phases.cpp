@@ -176,12 +176,12 @@ Assignment solve(const LoadDatabase& database, const StrategyOptions& options) {
 }  // namespace
 
 StrategyInfo phases() {
-  return {
-      .name = "Phases",
-      .classic = "PhasesLB",
-      .summary = "makes each phase even, where objects say what they do in each (setObjPhases())",
-      .solve = solve,
-      .options = {{"tolerance", 1.03, 1, 100, "how full a PE may be in a phase, in times of what is within reach"}}};
+  return {.name = "Phases",
+          .classic = "PhasesLB",
+          .summary = "makes each phase even, where objects say what they do in each (setObjPhases())",
+          .solve = solve,
+          .options = {{"tolerance", 1.03, 1, 100, "how full a PE may be in a phase, in times of what is within reach"}},
+          .phases = true};
 }
 
 }  // namespace periapt::loadbalance

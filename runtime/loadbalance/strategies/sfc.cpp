@@ -182,7 +182,8 @@ StrategyInfo sfc() {
           .summary = "cuts a space-filling curve: near objects on near PEs (they say setObjPosition())",
           .solve = along_the_curve,
           .options = {{"tolerance", 1.02, 1, 100, "how full a PE may be, in times of what the best cuts reach"}},
-          .positions = true};
+          .positions = true,
+          .phases = true};
 }
 
 }  // namespace periapt::loadbalance

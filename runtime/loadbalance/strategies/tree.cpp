@@ -4,8 +4,10 @@
 // balancing for large supercomputers", IJHPCA 25, 2011.)
 #include "runtime/loadbalance/strategies/tree.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "runtime/loadbalance/model.h"
 #include "runtime/loadbalance/strategies/greedy_refine.h"
 #include "runtime/loadbalance/strategies/problem.h"
 
@@ -27,10 +29,17 @@ class Tree {
     const auto pes = static_cast<int>(database_.pes.size());
     const int levels = levels_ > 0 ? levels_ : pes < 64 ? 2 : pes < 8192 ? 3 : 4;
     if (pes > 0) balance(objects, 0, pes, levels);
-    return std::move(result_);
+    return gains() ? std::move(result_) : present(database_);
   }
 
  private:
+  // Groups may be made even for nothing, where the fullest PE has one object. What has to leave a PE leaves it.
+  bool gains() const {
+    const bool all_stay =
+        std::all_of(database_.pes.begin(), database_.pes.end(), [](const PeLoad& pe) { return pe.available; });
+    return !all_stay || balance_of(database_, result_).max < balance_of(database_, present(database_)).max;
+  }
+
   static constexpr int few = 8;  // PEs: nothing is gained by groups of them
 
   // Objects that are on PEs [low, high) now, by result_, or come there from elsewhere.
