@@ -262,7 +262,7 @@ class DeclEmitter {
       out_.line("  static int idx_" + entryNames.suffixed + "() { return " + entryNames.ep + "; }");
       if (!entry->isConstructor && methods.insert(overloadKey(*entry)).second)
         out_.line("  static int idx_" + entry->name + "(" + entry->result->text() + " (" + names.local + "::*)(" +
-                  methodTypes(*entry) + ")) { return " + entryNames.ep + "; }");
+                  indexTypes(*entry) + ")) { return " + entryNames.ep + "; }");
       out_.line("  static void " + entryNames.call + "(periapt::Delivery& impl_call, void* impl_obj);");
       if (isPosted(*entry))
         out_.line("  static void " + entryNames.post +
@@ -291,7 +291,8 @@ class DeclEmitter {
     out_.line("  /* entry " + commentSafe(signature(entry)) + " */");
     out_.line(header + "inline static int " + entryNames.ep + " = -1;");
     out_.line(header + "static int " + entryNames.index + "(" + types + ") { return " + number + "; }");
-    out_.line(header + "static int idx_" + entry.name + "(" + method + ") { return " + number + "; }");
+    out_.line(header + "static int idx_" + entry.name + "(" + entry.result->text() + " (" + names.local + "::*)(" +
+              indexTypes(entry) + ")) { return " + number + "; }");
     // Others ask for it than those that see its definition.
     out_.line(header + "[[gnu::used]] static void instantiate_" + entry.name + "(" + method +
               ", const char* impl_name);");

@@ -89,6 +89,26 @@ std::string methodTypes(const Entry& entry) {
   return out;
 }
 
+std::string indexTypes(const Entry& entry) {
+  std::string out;
+  for (const Parameter& p : entry.parameters) {
+    Type type = typeInClass(p);
+    if (p.length) {
+      type.pointers.push_back(false);
+      type.isConst = type.isConst || !isNcpy(p);
+    } else if (type.pointers.empty() && type.references < 2 && !type.isFunction()) {
+      const bool isClass = !type.builtin || type.name == "bool";  // to Charm++ bool is a name like others
+      const bool byReference = type.references == 1 || (isClass && !type.isConst);
+      if (byReference && p.defaultValue.empty()) {
+        type.isConst = true;
+        type.references = 1;
+      }
+    }
+    out += (out.empty() ? "" : ", ") + type.text();
+  }
+  return out;
+}
+
 bool hasReductionWrapper(const Entry& entry) {
   return entry.has("reductiontarget") && !takesMessage(entry) && !isForDevice(entry);
 }

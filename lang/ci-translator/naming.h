@@ -60,6 +60,10 @@ struct EntryNames {
 
 /// Parameter types of the method itself, as in a pointer to it.
 std::string methodTypes(const Entry& entry);
+/// The same as Charm++ has them in the pointer that idx_name() takes, and so in methods whose address programs give it:
+/// values of classes, enums and typedefs, and references, come as `const T&`, unless they have a default value, and
+/// arrays as `const T*`.
+std::string indexTypes(const Entry& entry);
 
 /// A reduction target that gets a second entry point, which unpacks the reduction's result. An array of a GPU's comes
 /// as in any call.

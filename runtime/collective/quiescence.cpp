@@ -66,7 +66,8 @@ void Quiescence::wave_done() {
   if (!quiet) return next_wave();
   running_ = false;
   waves_ = 0;
-  for (const CkCallback& callback : std::exchange(callbacks_, {})) sender_.deliver(callback, new CkQdMsg);
+  // No message, as Charm++ has it: an entry gets an empty one, and a C function would have to free it.
+  for (const CkCallback& callback : std::exchange(callbacks_, {})) sender_.deliver(callback, nullptr);
   host_.became_quiet();
 }
 

@@ -48,7 +48,7 @@ void PeProtocols::send(int to, int entry, int collection, std::uint64_t element,
 void PeProtocols::send(int to, Message&& message) { send_to(pe_, to, std::move(message)); }
 
 void PeProtocols::deliver(const CkCallback& callback, void* message) {
-  if (!PeObjects::take_device_result(callback, message)) callback.send(message);
+  if (!message || !PeObjects::take_device_result(callback, message)) callback.send(message);
 }
 
 std::string PeProtocols::name_of(int collection) const {

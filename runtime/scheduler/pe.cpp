@@ -30,6 +30,9 @@ constexpr std::uint32_t spins_before_sleep = 2000;
 // Between two rounds of a PE that spins on, mostly pauses: what computes on the same core's other thread loses less to
 // them than to rounds (ChaNGa on 16 PEs was three percent slower).
 constexpr std::uint64_t spin_gap_ns = 1000;
+// Timers are looked at in one of so many of the first rounds, less one, and in all of the later ones: a program that
+// polls by timers of no delay does nothing else while its PE is idle.
+constexpr std::uint32_t idle_timers_mask = 7;
 constexpr std::uint32_t spins_when_crowded = 50;
 // A gap between two idle rounds in which something else had the cpu, and for how long a PE takes its cpu for shared
 // after one.
@@ -558,12 +561,18 @@ void Pe::idle() {
   if (carrier->yield(true)) return;
   const bool crowded = process.layout().oversubscribed;
   const std::uint32_t spins = crowded ? spins_when_crowded : spins_before_sleep;
-  if (++idle_rounds_ < spins) return relax();
+  if (++idle_rounds_ < spins) {
+    if ((idle_rounds_ & idle_timers_mask) == 0 && clock::now_ns() >= conditions.next_deadline_ns()) periodic();
+    return relax();
+  }
   if (!crowded && spins_on()) {
-    const std::uint64_t begin = clock::now_ns();
-    do {
+    const std::uint64_t begin = clock::now_ns(), end = std::min(begin + spin_gap_ns, conditions.next_deadline_ns());
+    std::uint64_t now = begin;
+    while (port.far() == nullptr && now < end) {
       relax();
-    } while (port.far() == nullptr && clock::now_ns() - begin < spin_gap_ns);
+      now = clock::now_ns();
+    }
+    if (now >= conditions.next_deadline_ns()) periodic();
     return;
   }
   periodic();

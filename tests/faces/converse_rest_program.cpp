@@ -343,6 +343,23 @@ static int table_start() {
   return 1;
 }
 
+// --- timers of no delay ----------------------------------------------------------------------------------------------
+static int idle_turns, idle_turns_counted, timers_left;
+static void next_timer(void*, double) {
+  if (--timers_left > 0) return CcdCallFnAfter(next_timer, nullptr, 0);
+  // One that looks at its timers in some of its idle rounds is late for each; PEs of one thread have turns in between.
+  CHECK(CmiNumPes() > 1 || idle_turns < 10 * 1000);
+  CcdCancelCallOnConditionKeep(CcdPROCESSOR_STILL_IDLE, idle_turns_counted);
+  ack();
+}
+static int timers_start() {
+  timers_left = 1000;
+  idle_turns_counted = CcdCallOnConditionKeep(
+      CcdPROCESSOR_STILL_IDLE, [](void*) { ++idle_turns; }, nullptr);
+  next_timer(nullptr, 0);
+  return 1;
+}
+
 // --- seeds -----------------------------------------------------------------------------------------------------------
 CpvDeclare(int, seed_index);
 CpvDeclare(int, seed_info);
@@ -703,7 +720,8 @@ static const Part parts[] = {{"reduce", reduce_start},     {"id", id_start},    
                              {"handler", handler_start},   {"future", future_start},   {"table", table_start},
                              {"seed", seed_start},         {"quiet", quiet_start},     {"persistent", persistent_start},
                              {"strategy", strategy_start}, {"context", context_start}, {"window", window_start},
-                             {"rare", rare_start},         {"cpm", cpm_start},         {"posix", posix_start}};
+                             {"rare", rare_start},         {"cpm", cpm_start},         {"posix", posix_start},
+                             {"timers", timers_start}};
 
 // One mistake each: the run ends with a sentence.
 static void mistake(const std::string& name) {

@@ -110,6 +110,13 @@ class Source : public CBase_Source {
     return number;
   }
   void seen() {}
+  // As Charm++ has the types of a method whose address is asked for.
+  void told(int, const double&, const std::vector<int>&, const bool&, const std::size_t&, const double*,
+            std::vector<int>) {}
+  static void look() {
+    if (CkIndex_Source::idx_told(&Source::told) != CkIndex_Source::told(0, 0, {}, false, 0, nullptr, {}))
+      CkAbort("the address of a method is of another entry");
+  }
 };
 
 class Single : public CBase_Single {
@@ -128,6 +135,7 @@ void Main::get() {
     delete number;
     return is;
   };
+  Source::look();
   CProxy_Source sources = CProxy_Source::ckNew(elements);
   std::vector<CkFutureID> asked, again;
   for (int i = 0; i < elements; ++i) asked.push_back(sources[i].after(i, std::vector<int>{100, 1000}));

@@ -122,7 +122,7 @@ extern "C" void CkRegisterMainModule(void) {
   parts::CkIndex_Store<Plain>::__register("Store", sizeof(parts::Store<Plain>));
   CellsIndex::__register("Cells", sizeof(parts::Cells<Plain>));
   parts::CkIndex_Main<Whole>::__register("Main", sizeof(parts::Main<Whole>));
-  CellsIndex::idx_apply<Add>(static_cast<void (parts::Cells<Plain>::*)(Applied)>(nullptr));
+  CellsIndex::idx_apply<Add>(static_cast<void (parts::Cells<Plain>::*)(const Applied&)>(nullptr));
   CellsIndex::idx_apply_alone<Add>(static_cast<void (parts::Cells<Plain>::*)()>(nullptr));
   CkRegisterInitCall(register_reduced, false);
 }
