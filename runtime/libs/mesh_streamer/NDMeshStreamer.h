@@ -48,13 +48,6 @@ void pup_each(PUP::er& p, std::vector<Item>& items) {
     p(reinterpret_cast<char*>(items.data()), items.size() * sizeof(Item));
   }
 }
-template <class Item>
-void pup_items(PUP::er& p, std::vector<Item>& items) {
-  std::size_t count = items.size();
-  p | count;
-  items.resize(count);
-  pup_each(p, items);
-}
 // Gives an item to a function that takes its bytes.
 template <class Item>
 void hand_over(const Item& item, int (*function)(char*, void*), void* client) {
@@ -277,11 +270,7 @@ class ArrayMeshStreamer : public CBase_ArrayMeshStreamer<dtype, Rest...> {
                           periapt::mesh_streamer::kept_for_one(bytes_for_one, items_for_one, sizeof(Item)), yields,
                           period_ms) {}
   explicit ArrayMeshStreamer(CkMigrateMessage* m) : Base(m) {}
-  void pup(PUP::er& p) override {
-    p | client_;
-    p | waiting_;
-    p | questions_;
-  }
+  void pup(PUP::er& p) override { p | client_; }
 
   void insertData(const dtype& item, const Index& index) {
     const CkArrayIndex target = Types::index_of(index);
@@ -307,18 +296,10 @@ class ArrayMeshStreamer : public CBase_ArrayMeshStreamer<dtype, Rest...> {
   struct Waiting {
     std::vector<Item> items;
     bool asked = false;
-    void pup(PUP::er& p) {
-      p | asked;
-      periapt::mesh_streamer::pup_items(p, items);
-    }
   };
   struct Question {
     CkArrayIndex index;
     int asker;
-    void pup(PUP::er& p) {
-      p | index;
-      p | asker;
-    }
   };
 
   CkArray* array() const { return client_.ckLocalBranch(); }
@@ -506,35 +487,29 @@ void MeshStreamer<dtype, RouterType>::counted(CmiInt8 inserted, CmiInt8 delivere
   if (!end_.isInvalid()) this->contribute(end_);
 }
 
+// In a checkpoint all is quiet: what was inserted has been delivered, nothing is kept, and a stream that runs has begun
+// on all PEs, of which there may be others when it goes on.
 template <class dtype, class RouterType>
 void MeshStreamer<dtype, RouterType>::pup(PUP::er& p) {
   p | router_;
-  buffers_.resize(static_cast<std::size_t>(router_.peers()));
-  for (Buffer& buffer : buffers_) {
-    p | buffer.destinations;
-    p | buffer.targets;
-    periapt::mesh_streamer::pup_items(p, buffer.items);
-  }
-  p | kept_;
   p | kept_max_;
   p | kept_for_one_max_;
   p | yields_;
   p | period_ms_;
   p | priority_;
-  p | inserted_;
-  p | delivered_;
   p | runs_;
   p | contributors_here_;
   p | done_;
   p | end_;
-  p | inserted_before_;
-  p | delivered_before_;
   p | begun_;
   p | contributors_;
   p | contributors_done_;
   bool periodic = timer_ != nullptr;
   p | periodic;
-  if (p.isUnpacking() && periodic) arm();
+  if (!p.isUnpacking()) return;
+  buffers_.resize(static_cast<std::size_t>(router_.peers()));
+  if (begun_ > 0) begun_ = CkNumPes();
+  if (periodic) arm();
 }
 
 #define CK_TEMPLATES_ONLY
