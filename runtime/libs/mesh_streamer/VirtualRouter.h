@@ -26,10 +26,10 @@ class SimpleMeshRouter {
 
   int peers() const { return static_cast<int>(peers_.size()); }
   int pe_of(int peer) const { return peers_[static_cast<std::size_t>(peer)]; }
-  // Where an item for another PE goes next.
+  // Where an item goes next; one for this PE to this PE, which is among its own peers.
   Hop toward(int pe) const {
     std::size_t d = sizes_.size() - 1;
-    while (coordinate(pe, d) == coordinate(CkMyPe(), d)) --d;
+    while (d > 0 && coordinate(pe, d) == coordinate(CkMyPe(), d)) --d;
     const int peer = first_peer_[d] + coordinate(pe, d);
     return {peer, pe_of(peer) == pe};
   }
