@@ -21,8 +21,10 @@
 #include "runtime/ccs/ccs_callback.h"
 #include "runtime/ccs/part.h"
 #include "runtime/ccs/server.h"
+#include "runtime/face/kept_state.h"
 #include "runtime/face/startup.h"
 #include "runtime/objects/pe_objects.h"
+#include "runtime/pup/stl.h"
 #include "runtime/registry/registry.h"
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/arguments.h"
@@ -36,7 +38,8 @@ namespace {
 constexpr std::uint64_t kLookNs = 1'000'000;
 
 int entry_request, entry_answer;
-bool wanted = false;  // ++server
+bool wanted = false;    // ++server
+bool is_known = false;  // clients know the port and the token, from an earlier start of this run
 ServerConfig config;
 
 struct Handler {
@@ -71,7 +74,7 @@ struct Open {
   std::size_t missing = 0;
 };
 struct Front {
-  std::unique_ptr<Server> server;
+  std::unique_ptr<Server> server;  // from start() on
   std::map<std::uint64_t, Open> open;
   std::map<std::string, CcsMergeFn> merges;
   std::map<std::string, CkCallback> callbacks;
@@ -202,7 +205,7 @@ void take_answer(const AnswerHead& head, std::string_view bytes) {
   const auto open = front->open.find(head.reply.request);
   const auto part = static_cast<std::size_t>(head.reply.part);
   if (open == front->open.end() || part >= open->second.there.size() || open->second.there[part]) {
-    log::warn("++server: a request is answered twice");
+    log::warn("++server: a request is answered twice, or one of before the run went back to a checkpoint");
     return;
   }
   if (head.none != 0) {
@@ -301,6 +304,7 @@ void take_options(char** argv) {
   if (const auto* resized = bootstrap::ResizedStart::current(); resized != nullptr && resized->server_port != 0) {
     config.port = resized->server_port;
     config.token = resized->server_token;
+    is_known = true;
   } else if (!open) {
     unsigned char bytes[Server::kTokenBytes / 2];
     fill_random(bytes, sizeof bytes);
@@ -312,19 +316,66 @@ void begin(Pe& pe) {
   of_pe.initialize();
   if (!wanted || pe.index != 0 || pe.process.layer().partition() != 0) return;
   if (pe.process.is_simulated()) fatal("++server and +sim exclude each other", "command line");
+  front = new Front;
+}
+
+// Behind a restart, which says where the clients know the server to be.
+bool start(Pe& pe) {
+  if (front == nullptr || pe.index != 0) return false;
   auto server = Server::open(config);
   if (!server) fatal(server.message(), "command line", "", "++server-port 0 takes any that is free");
-  front = new Front;
   front->server = std::move(*server);
-  if (bootstrap::ResizedStart::current() == nullptr) {
+  if (!is_known) {
     CmiPrintf("ccs: Server IP = %s, Server port = %d $\n", config.address.c_str(), front->server->port());
     if (!config.token.empty()) CmiPrintf("ccs: token %s\n", config.token.c_str());
   }
   look(&pe, 0);
+  return false;
+}
+
+// ---- over a restart
+
+// The callbacks that a later run can call; and in memory, of a run that goes back to it, the port and the token.
+struct Kept {
+  ServerConfig contact;
+  std::map<std::string, CkCallback> callbacks;
+  void pup(PUP::er& p) {
+    p | contact.port;
+    p | contact.token;
+    p | callbacks;
+  }
+};
+
+bool can_be_kept(const CkCallback& callback) {
+  return !callback.containsPointer() && callback.type != CkCallback::resumeThread &&
+         callback.type != CkCallback::sendFuture && callback.type != CkCallback::replyCCS;
+}
+std::string kept(bool in_memory) {
+  if (front == nullptr) return "";
+  Kept all;
+  if (in_memory) {
+    all.contact.port = front->server->port();
+    all.contact.token = config.token;
+  }
+  for (const auto& [name, callback] : front->callbacks)
+    if (can_be_kept(callback)) all.callbacks.emplace(name, callback);
+  std::string bytes(PUP::size(all), '\0');
+  PUP::toMemBuf(all, bytes.data(), bytes.size());
+  return bytes;
+}
+void take_kept_back(const std::string& bytes) {
+  if (front == nullptr || bytes.empty()) return;
+  Kept all;
+  PUP::fromMemBuf(all, bytes.data(), bytes.size());
+  front->callbacks = std::move(all.callbacks);
+  if (all.contact.port == 0) return;
+  config.port = all.contact.port;
+  config.token = all.contact.token;
+  is_known = true;
 }
 
 void end(Pe& pe) {
-  if (front != nullptr && pe.index == 0) front->server->finish();
+  if (front != nullptr && front->server != nullptr && pe.index == 0) front->server->finish();
 }
 
 static_assert(sizeof(CcsDelayedReply) <= sizeof(CkCallback().d.ccsReply), "a callback has room for one");
@@ -349,6 +400,7 @@ void answer_by_callback(const CkCallback& callback, void* message) {
 
 void register_entries() {
   send_ccs_answer = answer_by_callback;
+  keep_state({"ccs", kept, take_kept_back});
   CMessage_CkCcsRequestMsg::__idx = CkRegisterMsg("CkCcsRequestMsg", nullptr, nullptr, nullptr, 0);
   entry_request = register_runtime_entry("ccs: request", on_request, ep_expedited | ep_uncounted | ep_unordered);
   entry_answer = register_runtime_entry("ccs: answer", on_answer, ep_expedited | ep_uncounted | ep_unordered);
@@ -376,6 +428,7 @@ Part part() {
   part.register_entries = register_entries;
   part.take_options = take_options;
   part.begin = begin;
+  part.start = start;
   part.end = end;
   return part;
 }

@@ -70,7 +70,7 @@ class Server {
   const std::string token_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::set<std::string> warned_;
-  std::uint64_t next_id_ = 1;
+  std::uint64_t next_id_;
   std::size_t held_ = 0;  // bytes of requests that are not whole
 };
 

@@ -35,6 +35,8 @@ const char* name_of(RecordKind kind) {
       return "futures";
     case RecordKind::node_group:
       return "node group";
+    case RecordKind::kept:
+      return "what parts of the runtime keep";
     case RecordKind::places:
       return "elements";
   }

@@ -3,7 +3,7 @@
 //
 //   pe-N        numbers; the reductions and definitions of its collections; chares; groups; the elements of each array
 //   process-N   node groups
-//   program     what the program registers; readonlys; the callback; mainchares
+//   program     what the program registers; readonlys; the callback; what parts keep; mainchares
 #pragma once
 #include <cstdint>
 #include <string>
@@ -27,6 +27,7 @@ enum class RecordKind : std::uint32_t {
   node_group,  // id: the node group
   places,      // id: the array that leads those bound to each other; count: indices with elements here
   futures,     // count: so many
+  kept,        // what parts of the runtime keep (runtime/face/kept_state.h)
 };
 const char* name_of(RecordKind kind);
 

@@ -2,6 +2,8 @@
 #include "runtime/checkpoint/restart.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "base/fatal.h"
@@ -9,8 +11,10 @@
 #include "base/program.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/checkpoint/blocks.h"
+#include "runtime/face/kept_state.h"
 #include "runtime/objects/futures.h"
 #include "runtime/objects/node_groups.h"
+#include "runtime/pup/stl.h"
 #include "runtime/registry/c_calls.h"
 #include "runtime/registry/registered_text.h"
 #include "runtime/scheduler/process.h"
@@ -69,7 +73,13 @@ Afterwards Restart::restore_program() {
       for (const ReadonlyInfo& readonly : registry().readonlys)
         readonly.pup(static_cast<PUP::er*>(in.get()), readonly.address);
     if (head.kind == RecordKind::callback) *in | afterwards;
-    if (head.kind != RecordKind::mainchare || pe_.index != 0) continue;
+    if (pe_.index != 0) continue;
+    if (head.kind == RecordKind::kept) {
+      std::map<std::string, std::string> kept;
+      *in | kept;
+      give_kept_states_back(kept);
+    }
+    if (head.kind != RecordKind::mainchare) continue;
     migration_message = arguments_of_program();
     restore_chare(*in, head);
     migration_message = nullptr;

@@ -2,6 +2,7 @@
 #include "runtime/checkpoint/snapshot.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <set>
 #include <vector>
@@ -10,8 +11,10 @@
 #include "base/log.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/checkpoint/part_stream.h"
+#include "runtime/face/kept_state.h"
 #include "runtime/objects/futures.h"
 #include "runtime/objects/node_groups.h"
+#include "runtime/pup/stl.h"
 #include "runtime/registry/registered_text.h"
 #include "runtime/scheduler/process.h"
 #include "runtime/sections/sections.h"
@@ -244,6 +247,8 @@ WrittenPart write_program(PeObjects& objects, const Destination& to, Afterwards 
     for (const ReadonlyInfo& readonly : registry().readonlys) readonly.pup(&p, readonly.address);
   });
   part.record(head_of(RecordKind::callback, -1, 0), "the callback", [&](PUP::er& p) { p | afterwards; });
+  std::map<std::string, std::string> kept = bytes_of_kept_states(to.storage.place(to.number, program_part).memory);
+  part.record(head_of(RecordKind::kept, -1, 0), "what parts of the runtime keep", [&](PUP::er& p) { p | kept; });
   for (std::uint64_t serial = 1; serial <= registry().mains.size(); ++serial)
     if (ChareRecord* record = objects.find_chare_record(serial))
       write_chare(part, RecordKind::mainchare, serial, *record);

@@ -40,6 +40,7 @@ void call_start_function(Pe& pe) {
 
 void begin(Pe& pe) {
   requests.begin(pe);
+  requests.start(pe);
   call_start_function(pe);
   if (!start.user_scheduler) CsdScheduleForever();
   realConverseExit(0);

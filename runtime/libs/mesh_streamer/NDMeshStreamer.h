@@ -8,14 +8,14 @@
 //   streamer.init(1, start, end, 0, false);
 //   streamer.ckLocalBranch()->insertData(item, pe); ... ->done();
 //
-// Client::process(const Item&) is called where the item is for, or a function that GroupMeshStreamer is given behind
-// its router: int deliver(char* item, void* client). Items are copied as bytes, or packed by pup() where they own
-// something (vectors, strings): a function gets such an item packed, as Charm++ 8.0 has it, for PUP::fromMem. 1024 is
-// how many a PE keeps in all; in the other order of arguments (sizes, client, 64), how many it keeps for one peer; with
-// the eleven arguments that Charm++ 8.0 has, how many bytes of them at most, and how many. ArrayMeshStreamer<Item,
-// Index, Client, Router> and, as 8.0 has it, <Item, Client, Router> stream to elements, whose index insertData() is
-// given. A buffer is sent when it is full, when the PE has nothing else to do, when more is kept than was said, at the
-// end of the stream, and every progressPeriodInMs with periodic flushing.
+// Client::process(const Item&) is called where the item is for, never inside of insertData(), or a function that
+// GroupMeshStreamer is given behind its router: int deliver(char* item, void* client). Items are copied as bytes, or
+// packed by pup() where they own something (vectors, strings): a function gets such an item packed, as Charm++ 8.0 has
+// it, for PUP::fromMem. 1024 is how many a PE keeps in all; in the other order of arguments (sizes, client, 64), how
+// many it keeps for one peer; with the eleven arguments that Charm++ 8.0 has, how many bytes of them at most, and how
+// many. ArrayMeshStreamer<Item, Index, Client, Router> and, as 8.0 has it, <Item, Client, Router> stream to elements,
+// whose index insertData() is given. A buffer is sent when it is full, when the PE has nothing else to do, when more is
+// kept than was said, at the end of the stream, and every progressPeriodInMs with periodic flushing.
 //
 // init(n, ...): `start` is called when all members are ready, `end` when n contributors on each PE have called done()
 // and all items have been delivered. With an array: its elements contribute; with a detector, n contributors in all.
@@ -47,13 +47,6 @@ void pup_each(PUP::er& p, std::vector<Item>& items) {
   } else {
     p(reinterpret_cast<char*>(items.data()), items.size() * sizeof(Item));
   }
-}
-template <class Item>
-void pup_items(PUP::er& p, std::vector<Item>& items) {
-  std::size_t count = items.size();
-  p | count;
-  items.resize(count);
-  pup_each(p, items);
 }
 // Gives an item to a function that takes its bytes.
 template <class Item>
@@ -140,16 +133,22 @@ class MeshStreamer : public CBase_MeshStreamer<dtype, RouterType> {
   explicit MeshStreamer(CkMigrateMessage*) { watch(); }
   // An item that is for this PE, and the element that it is for if it travels beside it. It may insert others.
   virtual void deliver(const dtype& item, const CkArrayIndex* target) = 0;
-  void insert(const dtype& item, int pe, const CkArrayIndex* target = nullptr) {
+  // Also one for this PE is kept and comes later, as its receiver may be in the middle of something, or insert others
+  // without end; `at_once`: it is delivered in here.
+  void insert(const dtype& item, int pe, const CkArrayIndex* target = nullptr, bool at_once = false) {
     ++inserted_;
     QdCreate(1);
-    pass_on(item, pe, target);
+    at_once ? pass_on(item, pe, target) : keep(item, pe, target);
     if (yields_ && ++since_yield_ == 1024) {
       since_yield_ = 0;
       CthYield();
     }
   }
-  void pass_on(const dtype& item, int pe, const CkArrayIndex* target);
+  void pass_on(const dtype& item, int pe, const CkArrayIndex* target) {
+    if (pe != CkMyPe()) return keep(item, pe, target);
+    const dtype copy = item;  // the place that it is in may be used again meanwhile
+    deliver(copy, target);
+  }
   void was_delivered() {
     ++delivered_;
     QdProcess(1);
@@ -198,6 +197,8 @@ class MeshStreamer : public CBase_MeshStreamer<dtype, RouterType> {
     flush();
     if (runs_) tell();  // also of contributors that have come here since
   }
+  // In the buffer for the peer that it goes to next.
+  void keep(const dtype& item, int pe, const CkArrayIndex* target);
   void send(int peer);
 
   RouterType router_;
@@ -277,15 +278,13 @@ class ArrayMeshStreamer : public CBase_ArrayMeshStreamer<dtype, Rest...> {
                           periapt::mesh_streamer::kept_for_one(bytes_for_one, items_for_one, sizeof(Item)), yields,
                           period_ms) {}
   explicit ArrayMeshStreamer(CkMigrateMessage* m) : Base(m) {}
-  void pup(PUP::er& p) override {
-    p | client_;
-    p | waiting_;
-    p | questions_;
-  }
+  void pup(PUP::er& p) override { p | client_; }
 
+  // insertData<true>: an element of this PE is given it at once.
+  template <bool deliverInline = false>
   void insertData(const dtype& item, const Index& index) {
     const CkArrayIndex target = Types::index_of(index);
-    this->insert(Types::item(item, index), array()->lastKnown(target), Types::beside(target));
+    this->insert(Types::item(item, index), array()->lastKnown(target), Types::beside(target), deliverInline);
   }
 
   // --- entries ---
@@ -307,18 +306,10 @@ class ArrayMeshStreamer : public CBase_ArrayMeshStreamer<dtype, Rest...> {
   struct Waiting {
     std::vector<Item> items;
     bool asked = false;
-    void pup(PUP::er& p) {
-      p | asked;
-      periapt::mesh_streamer::pup_items(p, items);
-    }
   };
   struct Question {
     CkArrayIndex index;
     int asker;
-    void pup(PUP::er& p) {
-      p | index;
-      p | asker;
-    }
   };
 
   CkArray* array() const { return client_.ckLocalBranch(); }
@@ -380,11 +371,7 @@ MeshStreamer<dtype, RouterType>::MeshStreamer(const RouterType& router, int kept
 }
 
 template <class dtype, class RouterType>
-void MeshStreamer<dtype, RouterType>::pass_on(const dtype& item, int pe, const CkArrayIndex* target) {
-  if (pe == CkMyPe()) {
-    const dtype copy = item;  // the place that it is in may be used again meanwhile
-    return deliver(copy, target);
-  }
+void MeshStreamer<dtype, RouterType>::keep(const dtype& item, int pe, const CkArrayIndex* target) {
   const SimpleMeshRouter::Hop hop = router_.toward(pe);
   Buffer& buffer = buffers_[static_cast<std::size_t>(hop.peer)];
   if (!hop.last || !buffer.destinations.empty()) {
@@ -499,42 +486,42 @@ void MeshStreamer<dtype, RouterType>::counted(CmiInt8 inserted, CmiInt8 delivere
   const bool ended = inserted == delivered && inserted == inserted_before_ && delivered == delivered_before_;
   inserted_before_ = inserted;
   delivered_before_ = delivered;
-  if (!ended) return settle();
+  if (!ended && priority_ <= 0) return settle();
+  if (!ended) {
+    // Behind the items that wait here, which waves without a priority would keep waiting.
+    CkEntryOptions options;
+    options.setPriority(priority_);
+    return this->thisProxy[CkMyPe()].settle(&options);
+  }
   inserted_before_ = delivered_before_ = -1;
   runs_ = false;
   disarm();
   if (!end_.isInvalid()) this->contribute(end_);
 }
 
+// In a checkpoint all is quiet: what was inserted has been delivered, nothing is kept, and a stream that runs has begun
+// on all PEs, of which there may be others when it goes on.
 template <class dtype, class RouterType>
 void MeshStreamer<dtype, RouterType>::pup(PUP::er& p) {
   p | router_;
-  buffers_.resize(static_cast<std::size_t>(router_.peers()));
-  for (Buffer& buffer : buffers_) {
-    p | buffer.destinations;
-    p | buffer.targets;
-    periapt::mesh_streamer::pup_items(p, buffer.items);
-  }
-  p | kept_;
   p | kept_max_;
   p | kept_for_one_max_;
   p | yields_;
   p | period_ms_;
   p | priority_;
-  p | inserted_;
-  p | delivered_;
   p | runs_;
   p | contributors_here_;
   p | done_;
   p | end_;
-  p | inserted_before_;
-  p | delivered_before_;
   p | begun_;
   p | contributors_;
   p | contributors_done_;
   bool periodic = timer_ != nullptr;
   p | periodic;
-  if (p.isUnpacking() && periodic) arm();
+  if (!p.isUnpacking()) return;
+  buffers_.resize(static_cast<std::size_t>(router_.peers()));
+  if (begun_ > 0) begun_ = CkNumPes();
+  if (periodic) arm();
 }
 
 #define CK_TEMPLATES_ONLY
