@@ -19,7 +19,8 @@ namespace periapt::nccl_net {
 namespace {
 
 constexpr std::uint32_t kLongestFrame = 16 << 10;  // an address has some hundred bytes
-constexpr std::size_t kMostArriving = 4096;
+// Connections that have not said what they are to say. Those that are meant say it at once.
+constexpr std::size_t kMostArriving = 128;
 
 struct Head {
   std::uint64_t magic = Handle::kMagic;
@@ -168,9 +169,11 @@ Result<std::unique_ptr<Listener>> Listener::open(const std::string& devices) {
 Listener::~Listener() { ::close(fd_); }
 
 std::optional<Listener::Arrived> Listener::look() {
-  while (arriving_.size() < kMostArriving) {
+  for (std::size_t taken = 0; taken < kMostArriving; ++taken) {
     const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) break;
+    // Those that say nothing must not take all descriptors of this process.
+    if (arriving_.size() == kMostArriving) arriving_.erase(arriving_.begin());
     arriving_.push_back(std::make_unique<Stream>(fd));
     arriving_.back()->send(handle_.number);
   }

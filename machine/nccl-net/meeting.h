@@ -34,7 +34,7 @@ struct Handle {
   std::uint16_t count = 0;
   std::uint32_t unused = 0;
   std::array<std::array<std::byte, 16>, 4> addresses{};  ///< IPv6, or IPv4 mapped to it
-  void* connecting = nullptr;  ///< where it has come to: the connecting side's, between its calls
+  std::uint64_t connecting = 0;  ///< where it has come to: a number of the connecting side's, between its calls
 };
 static_assert(sizeof(Handle) <= kHandleBytes);
 

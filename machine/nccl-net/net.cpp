@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <set>
+#include <utility>
 
 #include "machine/gpu/device_memory.h"
 #include "machine/gpu/vendors.h"
@@ -23,6 +27,38 @@ struct Listening {
 struct Connecting {
   std::shared_ptr<CommWorker> worker;
   std::unique_ptr<Connector> connector;
+  std::uint64_t number = 0, token = 0;  ///< of the listener
+};
+
+// What connect() has begun, while no call of it is at work there. NCCL keeps which of them it is among the bytes that
+// have come from the other process, which may have written anything there: so it is a number that is looked for, and
+// belongs to one listener.
+class Begun {
+ public:
+  std::uint64_t put(std::unique_ptr<Connecting> one) {
+    const std::lock_guard lock(mutex_);
+    all_.emplace(++last_, std::move(one));
+    return last_;
+  }
+  /// nullptr: there is no such one.
+  std::unique_ptr<Connecting> take(const Handle& handle) {
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(handle.connecting);
+    if (found == all_.end() || found->second->number != handle.number || found->second->token != handle.token)
+      return nullptr;
+    std::unique_ptr<Connecting> one = std::move(found->second);
+    all_.erase(found);
+    return one;
+  }
+  static Begun& self() {
+    static Begun& begun = *new Begun;  // threads of NCCL's may be at work when the program ends
+    return begun;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::uint64_t last_ = 0;
+  std::map<std::uint64_t, std::unique_ptr<Connecting>> all_;
 };
 
 // What a registration says is the memory's kind, and nothing else: an address stands for each.
@@ -170,28 +206,31 @@ Answer connect(int device, void* handle, void** send) {
   if (given.magic != Handle::kMagic) {
     return failed(Answer::invalid_argument, "the other process uses another network plug-in, or another version of it");
   }
-  auto* connecting = static_cast<Connecting*>(given.connecting);
-  const auto keep = [&](Connecting* now) {
+  const auto keep = [&](std::uint64_t now) {
     given.connecting = now;
     std::memcpy(handle, &given, sizeof(given));
   };
-  if (connecting == nullptr) {
-    Result<std::shared_ptr<CommWorker>> worker = CommWorker::of_thread();
-    if (!worker) return failed(Answer::system_error, worker.message());
-    const std::lock_guard lock((*worker)->mutex);
-    auto connector = std::make_unique<Connector>(given, (*worker)->engine->address());
-    keep(connecting = new Connecting{*worker, std::move(connector)});
+  std::unique_ptr<Connecting> connecting;
+  if (given.connecting != 0) {
+    connecting = Begun::self().take(given);
+    if (connecting == nullptr)
+      return failed(Answer::invalid_argument, "the other process names a connection that this one has not begun");
+  } else {
+    Result<std::shared_ptr<CommWorker>> made = CommWorker::of_thread();
+    if (!made) return failed(Answer::system_error, made.message());
+    const std::lock_guard lock((*made)->mutex);
+    auto connector = std::make_unique<Connector>(given, (*made)->engine->address());
+    connecting = std::make_unique<Connecting>(Connecting{*made, std::move(connector), given.number, given.token});
   }
-  std::unique_ptr<Connecting> owner(connecting);
   const std::shared_ptr<CommWorker> worker = connecting->worker;
   const std::lock_guard lock(worker->mutex);
   worker->engine->progress();
   Result<std::optional<Connector::Answered>> answer = connecting->connector->look();
   if (answer && !*answer) {
-    static_cast<void>(owner.release());
+    keep(Begun::self().put(std::move(connecting)));
     return Answer::success;
   }
-  keep(nullptr);
+  keep(0);
   if (!answer) return failed(Answer::remote_error, answer.message());
   Result<std::unique_ptr<Comm>> comm =
       worker->connect_sending(static_cast<std::uint32_t>((*answer)->id), (*answer)->address, worker);

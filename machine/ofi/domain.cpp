@@ -217,9 +217,12 @@ bool Domain::post_receives() {
     const std::uint32_t number = unposted_.back();
     const auto error = static_cast<int>(
         -::fi_recv(messages_.get(), slot(number), kSlotBytes, key, FI_ADDR_UNSPEC, &requests_[number]));
-    // As long as some are posted messages come, and this one is tried again.
-    if (error != 0 && error != FI_EAGAIN && unposted_.size() == kReceives) broke("room for messages", error);
-    if (error != 0) return false;
+    if (error != 0) {
+      // As long as some are posted messages come, and with each of them this one is tried again.
+      const bool none_is_posted = unposted_.size() == kReceives;
+      if (none_is_posted && error != FI_EAGAIN) broke("room for messages", error);
+      return !none_is_posted;
+    }
     unposted_.pop_back();
   }
   return true;

@@ -109,7 +109,7 @@ class Domain {
   void give_slot(std::uint32_t number) { free_slots_.push_back(number); }
   /// A slot whose message has been handed up; post_receives() posts those.
   void give_receive(std::uint32_t number) { unposted_.push_back(number); }
-  /// False: some wait for room.
+  /// False: none is posted, so nothing that comes would wake this side.
   bool post_receives();
   /// What is under way for a link that goes is no one's any more.
   void forget(const OfiLink& link);

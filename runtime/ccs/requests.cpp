@@ -97,8 +97,16 @@ Message message_of(int entry, const Head& head, std::string_view name, std::stri
 
 // ---- on PE 0
 
+// A name that a client sent, for a terminal: it may have any bytes.
+std::string shown(std::string_view name) {
+  std::string text(name);
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char byte) { return byte < ' ' || byte == 0x7F; }, '?');
+  return text;
+}
+
 void refuse(const ClientRequest& request, const std::string& why) {
-  log::warn("++server: a request for " + request.handler + " " + why);
+  log::warn("++server: a request for " + shown(request.handler) + " " + why);
   front->server->refuse(request.id);
 }
 
@@ -118,6 +126,12 @@ std::vector<int> receivers(ClientRequest& request, int pes) {
   const std::size_t count = static_cast<std::size_t>(-static_cast<std::int64_t>(request.pe));
   if (request.bytes.size() / 4 < count) {
     refuse(request, "is for " + std::to_string(count) + " PEs and does not name them");
+    return {};
+  }
+  // A PE may be named again, and each time it gets the bytes: a long list would make more of some MiB than a host has.
+  const std::size_t each = request.bytes.size() - 4 * count + sizeof(RequestHead);
+  if (count > static_cast<std::size_t>(pes) && count > Server::kRequestMost / each) {
+    refuse(request, "names PEs " + std::to_string(count) + " times, and there are PEs 0 to " + std::to_string(pes - 1));
     return {};
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -253,7 +267,7 @@ void on_request(Pe&, Delivery& call) {
   if (found == here.handlers.end()) {
     std::string known;
     for (const auto& [other, handler] : here.handlers) known += (known.empty() ? "" : ", ") + other;
-    log::warn("++server: a request for " + std::string(name, head.name_bytes) +
+    log::warn("++server: a request for " + shown({name, head.name_bytes}) +
               ", and no handler of that name is registered on PE " + std::to_string(Pe::current()->index) +
               "; there: " + (known.empty() ? "none" : known));
     return send_answer(head.reply, true, 0, nullptr);

@@ -117,6 +117,18 @@ void let_others_run(Pe& pe) {
   if (pe.carrier) pe.carrier->yield(false);
 }
 
+// Has what is replayed run more within this poll?
+bool is_held(const Pe& pe) { return pe.ordering() != nullptr && pe.ordering()->holds_poll(); }
+
+// Of a poll, which runs what waits, and in a replay what ran in it then.
+bool step_of_poll(Pe& pe) {
+  while (!pe.step()) {
+    if (!is_held(pe) || pe.stopping()) return false;
+    let_others_run(pe);
+  }
+  return true;
+}
+
 // Messages that were captured and not asked for go back to the queue.
 void release_captured(Pe& pe) {
   if (!pe.converse) return;
@@ -501,10 +513,10 @@ void CsdSchedulePoll() {
   const scheduler::NestedScheduling nested(pe);
   release_captured(pe);
   pe.clear_stop();
-  if (!pe.step()) {
+  if (!step_of_poll(pe)) {
     let_others_run(pe);
   } else {
-    while (!pe.stopping() && pe.step()) {
+    while (!pe.stopping() && step_of_poll(pe)) {
     }
   }
   pe.clear_stop();
@@ -524,8 +536,9 @@ void periapt::converse_run_waiting(Pe& pe) {
   const scheduler::NestedScheduling nested(pe);
   pe.clear_stop();
   const std::size_t waiting = pe.queue_length();
-  if (!pe.step()) let_others_run(pe);
-  for (std::size_t left = waiting; left > 1 && !pe.stopping() && pe.step(); --left) {
+  if (!step_of_poll(pe)) let_others_run(pe);
+  for (std::size_t left = waiting; (left > 1 || is_held(pe)) && !pe.stopping() && step_of_poll(pe);) {
+    if (left > 1) --left;
   }
   pe.clear_stop();
   --depth;
@@ -551,7 +564,7 @@ int CmiDeliverMsgs(int messages) {
   const int wanted = messages > 0 ? messages : -1;
   int left = wanted;
   // The first look takes what has arrived; what it started may have queued more.
-  while (left != 0 && pe.step()) --left;
+  while (left != 0 && step_of_poll(pe)) --left;
   return wanted < 0 ? 0 : left;
 }
 void* CmiGetNonLocal() {
@@ -560,7 +573,7 @@ void* CmiGetNonLocal() {
   ConverseState& s = ConverseState::of(pe);
   if (s.captured.empty()) {
     s.capturing = true;
-    pe.step();
+    step_of_poll(pe);
     s.capturing = false;
   }
   if (s.captured.empty()) return nullptr;

@@ -29,7 +29,10 @@ class Recorder final : public Ordering {
     if (!writer_) open();
     const auto alike = waiting_.find(Piece::of(next));
     const auto at = std::find(alike->second.begin(), alike->second.end(), next.number);
-    if (!alike->first.unordered()) writer_->add(alike->first, static_cast<std::uint64_t>(at - alike->second.begin()));
+    if (!alike->first.unordered()) {
+      writer_->add(alike->first, static_cast<std::uint64_t>(at - alike->second.begin()), polls_);
+      polls_.begun = 0;
+    }
     alike->second.erase(at);
     if (alike->second.empty()) waiting_.erase(alike);
     return true;
@@ -41,6 +44,15 @@ class Recorder final : public Ordering {
     writer_->add_decision(decision);
   }
   bool is_recorded() const override { return true; }
+  void begin_poll() override {
+    polls_.begin();
+    chooser_->begin_poll();
+  }
+  void end_poll() override {
+    polls_.end();
+    chooser_->end_poll();
+  }
+  bool holds_poll() const override { return chooser_->holds_poll(); }
   void end() override {
     if (writer_) writer_->end();
   }
@@ -51,6 +63,7 @@ class Recorder final : public Ordering {
   const RecordingHead head_;
   std::optional<RecordingWriter> writer_;
   std::uint64_t arrivals_ = 0;
+  Polls polls_;
   std::unordered_map<Piece, std::deque<std::uint64_t>, PieceHash> waiting_;  // their numbers, in the order of coming
 };
 

@@ -18,7 +18,7 @@ namespace periapt::order {
 namespace {
 constexpr std::size_t window_bytes = std::size_t{1} << 20;
 constexpr std::size_t recording_bytes_max = std::size_t{1} << 36;
-constexpr std::uint64_t new_piece = 0, a_decision = 1, with_rank = 2, first_number = 3;
+constexpr std::uint64_t new_piece = 0, a_decision = 1, with_rank = 2, a_place = 3, first_number = 4;
 
 [[noreturn]] void cannot_write(const std::string& name, int error) {
   fatal("the recording " + name + " cannot be written: " + error_text(error), "+record", "",
@@ -74,7 +74,13 @@ void RecordingWriter::put(std::uint64_t number) {
   put_byte(static_cast<unsigned>(number));
 }
 
-void RecordingWriter::add(const Piece& piece, std::uint64_t rank) {
+void RecordingWriter::add(const Piece& piece, std::uint64_t rank, const Polls& polls) {
+  if (polls.begun != 0 || polls.depth != last_.depth || polls.inside != last_.inside) {
+    put(a_place);
+    put(polls.begun);
+    put(2 * polls.depth + (polls.inside ? 1 : 0));
+    last_ = polls;
+  }
   const auto [known, fresh] = numbers_.emplace(piece, numbers_.size() + first_number);
   if (fresh) {
     for (const std::uint64_t number : {new_piece, static_cast<std::uint64_t>(piece.source + 1),
@@ -163,6 +169,14 @@ Status RecordingReader::read(Event& event) {
     return {};
   }
   event.kind = Event::piece;
+  last_.begun = 0;
+  if (code == a_place) {
+    std::uint64_t place;
+    if (!get(last_.begun) || !get(place) || !get(code)) return Status::failure("a place does not end");
+    last_.depth = place / 2;
+    last_.inside = place % 2 != 0;
+  }
+  event.polls = last_;
   if (code == new_piece) {
     if (const Status known = read_new(); !known) return known;
     if (!get(code)) return Status::failure("a number does not end");

@@ -2,10 +2,13 @@
 //
 //   head       64 bytes
 //   events     one after the other, of numbers in LEB128 (seven bits a byte, the lowest first):
-//                0  what has not run before, gets the next number, from 3 on: source + 1, thread, target, entry,
+//                0  what has not run before, gets the next number, from 4 on: source + 1, thread, target, entry,
 //                   collection, element
 //                1  a decision: how many bytes, and they
 //                2  a number and k: of those with that number the one runs that came when k others waited
+//                3  the place (see Polls) of what runs next and until there is another one: polls, and twice the depth,
+//                and one more
+//                   inside of the last poll
 //                n  the first of those with number n runs
 //
 // The file is memory of the system's from the first byte on: what a process has written before it is killed is there.
@@ -18,12 +21,13 @@
 
 #include "base/status.h"
 #include "runtime/order/piece.h"
+#include "runtime/order/polls.h"
 
 namespace periapt::order {
 
 struct RecordingHead {
   char magic[8] = {'P', 'e', 'r', 'O', 'r', 'd', 'e', 'r'};
-  std::uint32_t version = 1;
+  std::uint32_t version = 2;
   std::int32_t pe = 0, pes = 0, processes = 0;
   std::uint64_t program = 0;  // a hash of what it registers
   std::uint64_t bytes = 0;    // of events
@@ -40,7 +44,7 @@ class RecordingWriter {
   ~RecordingWriter();
   RecordingWriter(const RecordingWriter&) = delete;
   // `rank`: how many like it came before it, and still wait.
-  void add(const Piece& piece, std::uint64_t rank);
+  void add(const Piece& piece, std::uint64_t rank, const Polls& polls = {});
   void add_decision(std::span<const std::byte> decision);
   void end();
 
@@ -56,6 +60,7 @@ class RecordingWriter {
   std::size_t at_ = 0;               // in it
   std::uint64_t window_begin_ = 0;   // in the file
   std::unordered_map<Piece, std::uint64_t, PieceHash> numbers_;
+  Polls last_;
 };
 
 // Reads one.
@@ -65,6 +70,7 @@ class RecordingReader {
     enum Kind { end, piece, decision } kind = end;
     Piece what;
     std::uint64_t rank = 0;
+    Polls polls;  // where a piece ran
     std::vector<std::byte> bytes;
   };
   // Fails with what is wrong: no such file, not whole, of another run than `expected` says.
@@ -84,6 +90,7 @@ class RecordingReader {
   std::string bytes_;
   std::size_t at_ = 0;
   std::vector<Piece> known_;
+  Polls last_;
 };
 
 }  // namespace periapt::order

@@ -57,7 +57,7 @@ void Replay::add(const Arrival& arrival) {
 }
 
 const std::deque<Replay::Waiting>* Replay::alike_next() const {
-  if (next_.kind != RecordingReader::Event::piece) return nullptr;
+  if (next_.kind != RecordingReader::Event::piece || !polls_.lets_run(next_.polls)) return nullptr;
   const auto found = waiting_.find(next_.what);
   return found != waiting_.end() && found->second.size() > next_.rank ? &found->second : nullptr;
 }
@@ -65,6 +65,11 @@ const std::deque<Replay::Waiting>* Replay::alike_next() const {
 bool Replay::has_next() const {
   if (!reader_) return size() != 0;
   return !unordered_.empty() || alike_next() != nullptr || (free_ && free_->has_next());
+}
+
+// Of the first piece of all a PE knows nothing yet.
+bool Replay::holds_poll() const {
+  return reader_ && next_.kind == RecordingReader::Event::piece && polls_.is_in(next_.polls);
 }
 
 bool Replay::take(Arrival& next) {
@@ -77,6 +82,7 @@ bool Replay::take(Arrival& next) {
     if (alike->second.empty()) waiting_.erase(alike);
     --held_;
     ++done_;
+    polls_.begun = 0;
     advance();
     return true;
   }

@@ -27,6 +27,9 @@ class Replay final : public Ordering {
   bool has_next() const override;
   std::size_t size() const override { return unordered_.size() + held_ + (free_ ? free_->size() : 0); }
   void settle(std::vector<std::byte>& decision) override;
+  void begin_poll() override { polls_.begin(); }
+  void end_poll() override { polls_.end(); }
+  bool holds_poll() const override;
   // What it waits for and what has come instead, a line; empty: it waits for nothing.
   static std::string explain(int pe);
 
@@ -37,7 +40,7 @@ class Replay final : public Ordering {
   };
   void advance();
   void go_free();
-  // What waits and is like the next piece; null: that has not come yet.
+  // What waits and is like the next piece; null: that has not come yet, or ran in another poll.
   const std::deque<Waiting>* alike_next() const;
   std::string stands(Pe& pe) const;
 
@@ -47,6 +50,7 @@ class Replay final : public Ordering {
   RecordingReader::Event next_;
   std::uint64_t done_ = 0;  // pieces of work
   std::uint64_t comings_ = 0;
+  Polls polls_;
   std::size_t held_ = 0;  // in waiting_
   std::unordered_map<Piece, std::deque<Waiting>, PieceHash> waiting_;
   std::deque<Arrival> unordered_;

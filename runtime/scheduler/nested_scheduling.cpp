@@ -15,8 +15,12 @@ thread_local std::vector<NestedScheduling*> NestedScheduling::all_;
 NestedScheduling::NestedScheduling(Pe& pe)
     : pe_(pe), owner_(pe.running && !pe.threads.current() ? pe.running->owner : 0) {
   if (owner_ != 0) all_.push_back(this);
+  if (Ordering* const ordering = pe.ordering()) [[unlikely]]
+    ordering->begin_poll();
 }
 NestedScheduling::~NestedScheduling() {
+  if (Ordering* const ordering = pe_.ordering()) [[unlikely]]
+    ordering->end_poll();
   if (owner_ == 0) return;
   std::erase(all_, this);
   for (Message& message : kept_) pe_.enqueue(std::move(message));

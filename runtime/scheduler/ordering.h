@@ -39,6 +39,11 @@ class Ordering {
   // What the runtime has decided by its clocks, which no order of messages gives again: a replay puts in what was
   // decided then.
   virtual void settle(std::vector<std::byte>&) {}
+  // A scheduler begins or ends to run within what runs here: an entry that polls, say.
+  virtual void begin_poll() {}
+  virtual void end_poll() {}
+  // take() has found nothing, but will: what is next ran within the poll that is under way, which may not end before.
+  virtual bool holds_poll() const { return false; }
   // Whether its order is written down, or given: what clocks decide beside it would not come again.
   virtual bool is_recorded() const { return false; }
   // The run has ended for this PE.

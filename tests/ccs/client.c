@@ -116,9 +116,11 @@ int main(int argc, char** argv) {
   char answer[3];
   const char* what = argc > 4 ? argv[4] : "";
   const int has_key = argc > 4 && strcmp(argv[3], "-") != 0;
+  // Seconds to wait for the connection and for an answer: few only where nothing is to come.
+  const int connecting = argc > 5 ? atoi(argv[5]) : 60, answering = argc > 6 ? atoi(argv[6]) : 60;
   if (argc < 5) return 2;
   EXPECT(!has_key || CCS_AUTH_makeSecretKey(argv[3], &key));
-  if (CcsConnectWithTimeout(&server, argv[1], atoi(argv[2]), has_key ? &key : NULL, 1) != 0) return 3;
+  if (CcsConnectWithTimeout(&server, argv[1], atoi(argv[2]), has_key ? &key : NULL, connecting) != 0) return 3;
   if (strcmp(what, "all") == 0) {
     ask_one_by_one(&server);
     ask_several(&server);
@@ -127,7 +129,7 @@ int main(int argc, char** argv) {
     ask_wrongly(&server);
   } else if (strcmp(what, "one") == 0) {
     EXPECT(CcsSendRequest(&server, "echo", 0, 2, "x") == 0);
-    if (CcsRecvResponse(&server, 3, answer, 1) == -1) return 4;
+    if (CcsRecvResponse(&server, 3, answer, answering) == -1) return 4;
   } else if (strcmp(what, "after") == 0) {  // what stands on stdin says when
     printf("connected\n");
     fflush(stdout);

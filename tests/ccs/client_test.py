@@ -38,8 +38,8 @@ def built(client, folder):
     return out
 
 
-def ask(client, what, port, token="-", host="127.0.0.1", environment=None):
-    done = subprocess.run([client, host, str(port), token, what], capture_output=True, text=True, check=False,
+def ask(client, what, port, token="-", host="127.0.0.1", environment=None, seconds=()):
+    done = subprocess.run([client, host, str(port), token, what, *seconds], capture_output=True, text=True, check=False,
                           env=CLEAN | (environment or {}))
     return done.returncode, done.stdout + done.stderr
 
@@ -64,7 +64,8 @@ def with_program(client):
                ["PERIAPT_CCS_TOKEN is me, and no token"])
     expect_end("the end", ask(client, "stop", program.port, program.token), 0, ["all as expected"])
     expect("status", program.wait(), 0)
-    expect_end("nothing there", ask(client, "connect", program.port), 3, ["no server has answered at 127.0.0.1", "refused"])
+    expect_end("nothing there", ask(client, "connect", program.port, seconds=["1"]), 3,
+               ["no server has answered at 127.0.0.1", "refused"])
     expect_end("no port", ask(client, "connect", 70000), 3, ["port 70000 of the server is none"])
     expect_end("no host", ask(client, "connect", 1, host="x" * 300), 3, ["there is no host with the name", "x" * 300])
     expect_end("no way", ask(client, "connect", 1, host="255.255.255.255"), 1, ["can't be reached"])
@@ -121,7 +122,8 @@ def with_others(client):
             wanted = [shape, answer] if status in (0, 4) or shape == SHAPE else [shape]
             server = threading.Thread(target=serve, args=(listener, wanted))
             server.start()
-            expect_end(what, ask(client, "one", listener.getsockname()[1]), status, words)
+            seconds = ["1"] if shape is None else ["60", "1"] if answer is None else []
+            expect_end(what, ask(client, "one", listener.getsockname()[1], seconds=seconds), status, words)
             server.join()
 
 

@@ -53,6 +53,9 @@ def asked_wrongly(program):
     expect("no such PE", program.ask("echo", PES), None)
     expect("no such PEs", program.ask("echo", -2, struct.pack(">II", 0, 99)), None)
     expect("PEs that are not named", program.ask("echo", -1000000, b"xy"), None)
+    # Each of them would get what follows the list.
+    expect("a PE too often", program.ask("echo", -300, struct.pack(">300I", *[0] * 300) + b"x" * 1_000_000 + b"\0"), None)
+    expect("a name that would clear the screen", program.ask("\x1b[2Jab\x7f"), None)
     expect("too much", program.send(program.request("echo")[:36] + struct.pack(">Ii32s", 0x1fffffff, 0, b"echo")), b"")
     expect("signed", program.send(program.request("echo")[:36] + struct.pack(">Ii32s", 0x80000100, 0, b"echo")), b"")
     expect("no handler", program.send(program.request("")), b"")
@@ -70,6 +73,7 @@ def asked_wrongly(program):
 SAID = ["does not know the token of this run.*--?server-open lets in all|does not know the token", "another token than this run",
         r"a request for bananas, and no handler of that name is registered on PE 0; there: caller, echo, ",
         rf"a request for echo is for PE {PES}, and there are PEs 0 to {PES - 1}", "names PE 99, and there are PEs",
+        rf"a request for echo names PEs 300 times, and there are PEs 0 to {PES - 1}", r"a request for \?\[2Jab\?, and no handler",
         "is for 1000000 PEs and does not name them", "wants to send more than 256 MiB", "signed", "names no handler",
         "sends more than its request", "answered twice", "left in the middle of its request"]
 

@@ -3,6 +3,7 @@
 // status.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -444,6 +445,12 @@ void mistakes(Rank& rank) {
   refused(rank.net.receive(comms.receive, rooms, sizes, std::vector<int>(9), none, &made), Answer::invalid_argument,
           "a group of 9 receives: there may be 1 to 8");
   rank.close(comms);
+  // Where a connection has come to is a word of this process in the other one's bytes.
+  Handle named;
+  named.connecting = reinterpret_cast<std::uint64_t>(&handle);
+  std::memcpy(handle.data(), &named, sizeof(named));
+  refused(rank.net.connect(0, handle.data(), &made), Answer::invalid_argument,
+          "the other process names a connection that this one has not begun");
   // A listener that has gone.
   void* listening = nullptr;
   rank.check(rank.net.listen(0, handle.data(), &listening), "listen");
@@ -451,6 +458,18 @@ void mistakes(Rank& rank) {
   Answer answer = Answer::success;
   while (answer == Answer::success) answer = rank.net.connect(0, handle.data(), &made);
   refused(answer, Answer::remote_error, "the process that listens cannot be reached over TCP: Connection refused");
+}
+
+// A connection of a stranger's to the port of a listener, and what it says.
+int visit(const Rank& rank, const Handle& handle, const void* words, std::size_t size) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(handle.port);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  rank.expect(::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof(to)) == 0, "a stranger's connect");
+  rank.expect(size == 0 || ::send(fd, words, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size), "a stranger's send");
+  return fd;
 }
 
 // What comes to the port from outside is dropped, and one that is meant gets through; a port that belongs to another by
@@ -461,26 +480,17 @@ void strangers(Rank& rank) {
   rank.check(rank.net.listen(0, bytes.data(), &listening), "listen");
   Handle handle;
   std::memcpy(&handle, bytes.data(), sizeof(handle));
-  const auto visit = [&](const void* words, std::size_t size) {
-    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(handle.port);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    rank.expect(::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof(to)) == 0, "a stranger's connect");
-    rank.expect(::send(fd, words, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size), "a stranger's send");
-    return fd;
-  };
   const std::string garbage(100'000, 'x');
   const std::uint64_t half[] = {Handle::kMagic, handle.token}, endless[] = {Handle::kMagic, handle.token, ~0ull},
                       wrong[] = {Handle::kMagic, handle.token + 1, 0}, no_address[] = {Handle::kMagic, handle.token, 0};
-  for (const int fd : {visit(garbage.data(), 1000), visit(half, sizeof(half)), visit(endless, sizeof(endless)),
-                       visit(wrong, sizeof(wrong))}) {
+  const auto stranger = [&](const void* words, std::size_t size) { return visit(rank, handle, words, size); };
+  for (const int fd : {stranger(garbage.data(), 1000), stranger(half, sizeof(half)), stranger(endless, sizeof(endless)),
+                       stranger(wrong, sizeof(wrong))}) {
     rank.check(rank.net.memory.accept(listening, &made, nullptr), "accept");
     rank.expect(made == nullptr, "a stranger was let in");
     ::close(fd);
   }
-  const int impostor = visit(no_address, sizeof(no_address));
+  const int impostor = stranger(no_address, sizeof(no_address));
   Answer answer = Answer::success;
   while (answer == Answer::success) answer = rank.net.memory.accept(listening, &made, nullptr);
   rank.expect(answer == Answer::system_error, "an address that is none");
@@ -501,6 +511,37 @@ void strangers(Rank& rank) {
   rank.expect(answer == Answer::remote_error, "another listener");
   rank.expect_said("cannot be reached over TCP: another process listens there");
   rank.check(rank.net.ends.close_listen(listening), "closeListen");
+}
+
+// Many connect to a port and say nothing, more than rank 0 may have descriptors: the one that is meant gets in all the
+// same.
+void silence(Rank& rank) {
+  std::array<char, kHandleBytes> bytes;
+  void* listening = nullptr;
+  rank.check(rank.net.listen(0, bytes.data(), &listening), "listen");
+  rank.swap(bytes.data(), bytes.size());
+  std::vector<int> silent;
+  if (rank.number == 0) {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = 300;
+    rank.expect(::setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
+  } else {
+    Handle handle;
+    std::memcpy(&handle, bytes.data(), sizeof(handle));
+    for (int i = 0; i < 400; ++i) silent.push_back(visit(rank, handle, nullptr, 0));
+  }
+  rank.barrier();
+  Comms comms;
+  while (comms.send == nullptr || comms.receive == nullptr) {
+    if (comms.send == nullptr) rank.check(rank.net.connect(0, bytes.data(), &comms.send), "connect");
+    if (comms.receive == nullptr) rank.check(rank.net.memory.accept(listening, &comms.receive, nullptr), "accept");
+    let_others_run();
+  }
+  rank.barrier();
+  for (const int fd : silent) ::close(fd);
+  rank.check(rank.net.ends.close_listen(listening), "closeListen");
+  rank.close(comms);
 }
 
 void no_transport(Rank& rank) {
@@ -589,6 +630,7 @@ TEST_P(NcclNet, AProcessThatDiesBeforeItsFirstMessageIsMissed) {
 TEST_P(NcclNet, AThreadConnectsToItself) { run(itself, GetParam(), kNewest); }
 TEST_P(NcclNet, MistakesAreSaidInASentence) { run(mistakes, GetParam(), kNewest); }
 TEST_P(NcclNet, StrangersAreTurnedAway) { run(strangers, GetParam(), kNewest); }
+TEST_P(NcclNet, StrangersThatSayNothingKeepNothingOut) { run(silence, GetParam(), kNewest); }
 INSTANTIATE_TEST_SUITE_P(Over, NcclNet, ::testing::Values("shm", "tcp"),
                          [](const auto& info) { return std::string(info.param); });
 

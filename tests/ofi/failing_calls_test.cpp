@@ -109,6 +109,31 @@ TEST_F(OfiFailingCalls, AReceiveThatIsRefusedIsTriedAgain) {
   EXPECT_TRUE(pair.a.losses.empty() && pair.b.losses.empty());
 }
 
+// What comes into those that are posted wakes it, and then the others are tried again: for whatever reason they are
+// refused, and for however long, no core has to be kept awake for them.
+TEST_F(OfiFailingCalls, AWorkerSomeOfWhoseReceivesAreRefusedForGoodSleeps) {
+  for (const int error : {FI_ENOMEM, FI_EAGAIN}) {
+    SCOPED_TRACE(error);
+    faults() = {};
+    faults().has_descriptor = true;
+    Pair pair(subject());
+    settle(pair.both());
+    faults().fails["fi_recv"] = {0, error, 0, 0};
+    pair.a.push(*pair.ab, 300, 0, {&pair.b});
+    pump(pair.both(), [&] { return pair.b.arrived_from(1) == pair.a.sent_to(2); });
+    settle(pair.both());
+    EXPECT_GT(faults().fails["fi_recv"].struck, 0);
+    ASSERT_TRUE(pair.b.transport().arm());
+    pollfd waits{pair.b.transport().wait_fd(), POLLIN, 0};
+    EXPECT_EQ(::poll(&waits, 1, 0), 0);
+    pair.a.push(*pair.ab, 300, 0, {&pair.b});
+    pump({&pair.a}, [&] { return ::poll(&waits, 1, 0) == 1; });
+    pair.b.transport().disarm();
+    pump(pair.both(), [&] { return pair.b.arrived_from(1) == pair.a.sent_to(2); });
+    EXPECT_TRUE(pair.a.losses.empty() && pair.b.losses.empty());
+  }
+}
+
 TEST_F(OfiFailingCalls, WithoutAnyReceiveItDoesNotOpen) {
   faults().fails["fi_recv"] = {0, FI_EIO, 0, 0};
   try {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""+fuzz, +record and +replay as a user gives them. Usage: order_test.py CHAOS OTHER SEEDS
+"""+fuzz, +record and +replay as a user gives them. Usage: order_test.py CHAOS OTHER SEEDS MAKING
 
 CHAOS is tests/order/chaos.cpp: what it prints depends on the order of all its messages. OTHER is another program. SEEDS is
-tests/seeds/converse_seeds.cpp, which ends when CmiStartQD() tells.
+tests/seeds/converse_seeds.cpp, which ends when CmiStartQD() tells. MAKING is tests/programs/making.cpp, whose constructors poll.
 """
 import os
 import re
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-CHAOS, OTHER, SEEDS = (os.path.abspath(path) for path in sys.argv[1:4])
+CHAOS, OTHER, SEEDS, MAKING = (os.path.abspath(path) for path in sys.argv[1:5])
 failed = []
 
 
@@ -75,6 +75,17 @@ def searched():
             check(status == 0 and "all checks passed" in text, f"{fuzz}: it is replayed", text)
 
 
+def polled():
+    """What is waited for comes while a constructor polls, and which one, is of each run."""
+    for layout in (["+p3"], ["+p3", "+ppn", "1"], ["+p4", "+ppn", "2"]):
+        for _ in range(4):
+            status, text = run(MAKING, *layout, "+record", "polls")
+            check(status == 0, f"{layout}: a program whose constructors poll is recorded", text)
+            for _ in range(2):
+                status, text = run(MAKING, *layout, "+replay", "polls")
+                check(status == 0 and "all checks passed" in text, f"{layout}: it is replayed", text)
+
+
 def crashed():
     status, text = run(CHAOS, "60", "90", "+p4", "+fuzz", "3", "+record", "crash")
     sentence = re.search(r"cell 0 crashes, its history is \w+", text)
@@ -117,7 +128,7 @@ def refused():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (fuzzed, replayed, searched, crashed, refused):
+    for part in (fuzzed, replayed, searched, polled, crashed, refused):
         part()
 print(f"{len(failed)} failed")
 sys.exit(1 if failed else 0)

@@ -241,6 +241,75 @@ TEST_F(Recordings, AReplayWaitsForWhatHasNotCome) {
   EXPECT_FALSE(replay.take(next)) << "its recording has ended, and so had its run";
 }
 
+// An entry polls, twice; the second poll runs something.
+class RecordedPolls : public Recordings {
+ protected:
+  Messages messages_;
+  const Arrival entry_ = messages_.make(0, Target::array, 1), inside_ = messages_.make(1, Target::array, 2),
+                after_ = messages_.make(2, Target::array, 3);
+  Arrival next_;
+
+  RecordedPolls() {
+    Recorder recorder(std::make_unique<InOrder>(), name_, head_);
+    const auto run = [&](const Arrival& one) {
+      recorder.add(one);
+      EXPECT_TRUE(recorder.take(next_));
+    };
+    run(entry_);
+    recorder.begin_poll();
+    recorder.end_poll();
+    recorder.begin_poll();
+    run(inside_);
+    recorder.end_poll();
+    run(after_);
+    recorder.end();
+  }
+  std::uint64_t taken(Replay& replay) { return replay.take(next_) ? next_.work.message()->element : 0; }
+};
+
+TEST_F(RecordedPolls, RunInAReplayWhatTheyRanThen) {
+  Replay replay(name_, head_);
+  for (const Arrival& one : {after_, inside_, entry_}) replay.add(one);
+  EXPECT_EQ(taken(replay), 1u);
+  replay.begin_poll();
+  EXPECT_FALSE(replay.has_next());
+  EXPECT_EQ(taken(replay), 0u) << "it ran nothing";
+  EXPECT_FALSE(replay.holds_poll());
+  replay.end_poll();
+  replay.begin_poll();
+  EXPECT_EQ(taken(replay), 2u);
+  EXPECT_EQ(taken(replay), 0u) << "the last one ran when the entry had returned";
+  EXPECT_FALSE(replay.holds_poll());
+  replay.end_poll();
+  EXPECT_EQ(taken(replay), 3u);
+}
+
+TEST_F(RecordedPolls, DoNotEndBeforeItHasCome) {
+  Replay replay(name_, head_);
+  replay.add(entry_);
+  EXPECT_EQ(taken(replay), 1u);
+  replay.begin_poll();
+  EXPECT_FALSE(replay.holds_poll());
+  replay.end_poll();
+  replay.begin_poll();
+  EXPECT_EQ(taken(replay), 0u);
+  EXPECT_TRUE(replay.holds_poll());
+  replay.add(inside_);
+  EXPECT_EQ(taken(replay), 2u);
+  EXPECT_FALSE(replay.holds_poll());
+}
+
+TEST_F(RecordedPolls, MayBeFewerWhereTimeEndsThem) {
+  Replay replay(name_, head_);
+  for (const Arrival& one : {entry_, inside_, after_}) replay.add(one);
+  EXPECT_EQ(taken(replay), 1u);
+  replay.begin_poll();
+  EXPECT_EQ(taken(replay), 0u);
+  replay.end_poll();
+  EXPECT_EQ(taken(replay), 2u);
+  EXPECT_EQ(taken(replay), 3u);
+}
+
 TEST_F(Recordings, TheSearchForQuiescenceIsInNone) {
   Messages messages;
   const Arrival word = messages.make(0, Target::converse, 0), other = messages.make(0, Target::converse, 0);
@@ -336,7 +405,7 @@ TEST_F(Recordings, WhatIsNoRecordingOfThisRunIsRefusedInWords) {
   EXPECT_EQ(RecordingReader::of(good, other).message(), "it is that of PE 0");
   other = head_;
   other.version = 9;
-  EXPECT_NE(RecordingReader::of(good, other).message().find("it has version 1"), std::string::npos);
+  EXPECT_NE(RecordingReader::of(good, other).message().find("it has version 2"), std::string::npos);
   EXPECT_FALSE(RecordingReader::open("/nowhere/file", head_));
   EXPECT_FALSE(RecordingReader::open("/dev/zero", head_));
   std::string bad = good;

@@ -11,7 +11,7 @@ LENGTH = 12
 
 def run(*options):
     """What the modules of all PEs have counted, a dictionary each."""
-    done = subprocess.run([PROGRAM, *LAYOUT, *options], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([PROGRAM, *LAYOUT, *options], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = re.findall(r"counted: (.*)", done.stdout)
     return [{name: int(value) for name, value in re.findall(r"(\w+)=(-?\d+)", row)} for row in rows]

@@ -44,7 +44,7 @@ Accepted send_gathered(EndpointImpl& endpoint, const MessageHeader& header, Oper
   return answer == Accepted::pending ? Accepted::done : answer;
 }
 
-Step start(EndpointImpl& endpoint, Operation& operation) {
+Step start_active(EndpointImpl& endpoint, Operation& operation) {
   const Plan& plan = endpoint.plan;
   const RequestState& state = operation.state();
   const bool gathered = !UserHeader::fits(state.extra.size());
@@ -130,7 +130,7 @@ void handle(const ActiveHandler& handler, EndpointImpl& from, Header user_header
   handler.handler(handler.context, from, user_header, std::move(body));
 }
 
-void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
+void take_active(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
   EndpointImpl& from = *rail.endpoint;
   if (header.kind == Kind::active_short) return worker.receive_active_short(from, header.tag, payload.bytes);
   const bool announced = header.kind == Kind::active_announce;
@@ -163,9 +163,9 @@ const Protocol kActive = {
           if (demand.size > plan.eager_max) return Protocol::kNever;
           return plan.receiving_ns(demand.size);
         },
-    .start = start,
+    .start = start_active,
     .messages = bit_of(Kind::active) | bit_of(Kind::active_announce) | bit_of(Kind::active_short),
-    .on_message = on_message,
+    .on_message = take_active,
     .retry = fetch_waiting,
 };
 

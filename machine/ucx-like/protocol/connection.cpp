@@ -5,7 +5,7 @@
 namespace periapt::ucx {
 namespace {
 
-void on_message(WorkerImpl&, Rail& rail, const MessageHeader& header, const Payload&) {
+void take_connection(WorkerImpl&, Rail& rail, const MessageHeader& header, const Payload&) {
   EndpointImpl& from = *rail.endpoint;
   switch (header.kind) {
     case Kind::credit:
@@ -22,7 +22,7 @@ void on_message(WorkerImpl&, Rail& rail, const MessageHeader& header, const Payl
 const Protocol kConnection = {
     .name = "connection",
     .messages = bit_of(Kind::credit) | bit_of(Kind::out_of_credit) | bit_of(Kind::disconnect),
-    .on_message = on_message,
+    .on_message = take_connection,
 };
 
 }  // namespace periapt::ucx

@@ -32,7 +32,7 @@ bool is_written(EndpointImpl& endpoint, Operation& receive) {
   return true;
 }
 
-Step start(EndpointImpl& endpoint, Operation& receive) {
+Step start_direct(EndpointImpl& endpoint, Operation& receive) {
   endpoint.rails.connect_all();  // the first one need not be the nearest to a GPU
   const unsigned ways = endpoint.plan.reaches_gpus ? endpoint.owner.ports.allowed_ways(endpoint.plan) : 0;
   if ((ways & bit_of(LargeWay::get)) != 0 && is_read(endpoint, receive)) return Step::gone;
@@ -53,7 +53,7 @@ const Protocol kDirect = {
           const bool can = plan.reaches_gpus && is_between_kinds(demand) && !is_out_of_reach(demand);
           return can ? 0.5 : Protocol::kNever;  // more than a mapping, less than copies on both sides
         },
-    .start = start,
+    .start = start_direct,
 };
 
 }  // namespace periapt::ucx

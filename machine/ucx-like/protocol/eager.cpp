@@ -59,7 +59,7 @@ Step start_handed_over(EndpointImpl& endpoint, Operation& operation) {
   return endpoint.after(answer, operation, kMessageOverhead, header.credit);
 }
 
-void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
+void take_eager(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
   EndpointImpl& from = *rail.endpoint;
   if (header.kind == Kind::eager) {
     if (header.size != payload.bytes.size())
@@ -85,7 +85,7 @@ const Protocol kEagerCopied = {
         },
     .start = start_whole,
     .messages = bit_of(Kind::eager) | bit_of(Kind::acknowledge),
-    .on_message = on_message,
+    .on_message = take_eager,
     .describe = [](const Plan& plan) { return "copied and sent at once: " + plan.why_inline; },
 };
 

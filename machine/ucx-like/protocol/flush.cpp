@@ -10,7 +10,7 @@
 namespace periapt::ucx {
 namespace {
 
-enum Stage : std::uint8_t { devices, here, asked, in_line };
+enum FlushStage : std::uint8_t { devices, here, asked, in_line };
 
 void await_answer(EndpointImpl& endpoint, Operation& operation) {
   endpoint.owner.give_id(operation);
@@ -38,7 +38,7 @@ Step start_in_line(EndpointImpl& endpoint, Operation& operation) {
   return Step::gone;
 }
 
-Step start(EndpointImpl& endpoint, Operation& operation) {
+Step start_flush(EndpointImpl& endpoint, Operation& operation) {
   RequestState& state = operation.state();
   if (state.stage == in_line) return start_in_line(endpoint, operation);
   if (endpoint.remote.open != 0) return Step::no_credit;
@@ -83,7 +83,7 @@ void on_flushed(WorkerImpl& worker, EndpointImpl& from, Operation& operation) {
   worker.answered(operation);
 }
 
-void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload&) {
+void take_flush(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload&) {
   EndpointImpl& from = *rail.endpoint;
   if (header.kind == Kind::flush) return from.answer_flush(header.id);
   if (Operation* operation = worker.operation_of(from, header.id)) on_flushed(worker, from, *operation);
@@ -93,9 +93,9 @@ void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, con
 
 const Protocol kFlush = {
     .name = "flush",
-    .start = start,
+    .start = start_flush,
     .messages = bit_of(Kind::flush) | bit_of(Kind::flushed),
-    .on_message = on_message,
+    .on_message = take_flush,
 };
 
 }  // namespace periapt::ucx

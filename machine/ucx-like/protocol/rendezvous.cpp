@@ -77,7 +77,7 @@ void on_clear(EndpointImpl& endpoint, Operation& send, const MessageHeader& clea
   endpoint.queue_bulk(send);
 }
 
-void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
+void take_rendezvous(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
   EndpointImpl& from = *rail.endpoint;
   if (header.kind == Kind::announce) return worker.receive_announced(from, header, payload);
   Operation* send = worker.operation_of(from, header.id);
@@ -140,7 +140,7 @@ const Protocol kRendezvous = {
         },
     .start = announce,
     .messages = bit_of(Kind::announce) | bit_of(Kind::clear) | bit_of(Kind::fetched),
-    .on_message = on_message,
+    .on_message = take_rendezvous,
     .describe = [](const Plan&) { return std::string("announced first, then brought"); },
 };
 

@@ -8,7 +8,7 @@ namespace periapt::ucx {
 namespace {
 
 // At the receiver.
-Step start(EndpointImpl& endpoint, Operation& receive) {
+Step start_data(EndpointImpl& endpoint, Operation& receive) {
   ask_for(endpoint, receive, {});
   return Step::gone;
 }
@@ -34,7 +34,7 @@ const Protocol kRendezvousData = {
           if (!is_between_kinds(demand)) return cost_of(LargeWay::data, demand);
           return is_out_of_reach(demand) ? Protocol::kNever : 1.0;
         },
-    .start = start,
+    .start = start_data,
     .advance = [](EndpointImpl& endpoint, Operation& send) { return push_messages(endpoint, send, Kind::data); },
     .finish = [](EndpointImpl&, Operation& receive) { WorkerImpl::note_time(receive, LargeWay::data); },
     .messages = bit_of(Kind::data),

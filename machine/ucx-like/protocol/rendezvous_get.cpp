@@ -14,7 +14,7 @@ bool has_lanes(EndpointImpl& endpoint, RequestState& state) {
   return !state.rkey->lanes.empty();
 }
 
-Step start(EndpointImpl& endpoint, Operation& receive) {
+Step start_rendezvous_get(EndpointImpl& endpoint, Operation& receive) {
   if (!has_lanes(endpoint, receive.state())) {
     receive.protocol = &kRendezvousData;
     return receive.protocol->start(endpoint, receive);
@@ -23,7 +23,7 @@ Step start(EndpointImpl& endpoint, Operation& receive) {
   return Step::gone;
 }
 
-Step advance(EndpointImpl& endpoint, Operation& receive) {
+Step advance_rendezvous_get(EndpointImpl& endpoint, Operation& receive) {
   const Step step = push_parts(endpoint, receive, false);
   if (step != Step::gone) return step;
   receive.Hook<InQueue>::unlink();
@@ -38,8 +38,8 @@ const Protocol kRendezvousGet = {
     .name = "get",
     .uses = bit_of(Use::fetch),
     .cost = [](const Demand& demand, const Plan&) { return cost_of(LargeWay::get, demand); },
-    .start = start,
-    .advance = advance,
+    .start = start_rendezvous_get,
+    .advance = advance_rendezvous_get,
     .finish =
         [](EndpointImpl& endpoint, Operation& receive) {
           WorkerImpl::note_time(receive, LargeWay::get);

@@ -7,10 +7,10 @@ namespace periapt::ucx {
 namespace {
 
 /// How far the sender is.
-enum Stage : std::uint8_t { parts, last_parts, flushing, complete };
+enum PutStage : std::uint8_t { parts, last_parts, flushing, complete };
 
 // At the receiver.
-Step start(EndpointImpl& endpoint, Operation& receive) {
+Step start_rendezvous_put(EndpointImpl& endpoint, Operation& receive) {
   const bool split = receive.size >= endpoint.plan.split_min;
   const std::vector<DeviceKey> keys =
       endpoint.rails.expose(receive.state().local, receive.memory(), receive.kind, false, split);
@@ -20,7 +20,7 @@ Step start(EndpointImpl& endpoint, Operation& receive) {
 }
 
 // After the last part: the peer may be told at once where a put is seen before the message behind it.
-Step advance(EndpointImpl& endpoint, Operation& send) {
+Step advance_rendezvous_put(EndpointImpl& endpoint, Operation& send) {
   RequestState& state = send.state();
   if (state.stage == parts) {
     const Step step = push_parts(endpoint, send, true);
@@ -67,8 +67,8 @@ const Protocol kRendezvousPut = {
     .name = "put",
     .uses = bit_of(Use::fetch),
     .cost = [](const Demand& demand, const Plan&) { return cost_of(LargeWay::put, demand); },
-    .start = start,
-    .advance = advance,
+    .start = start_rendezvous_put,
+    .advance = advance_rendezvous_put,
     .abort =
         [](EndpointImpl& endpoint, Operation& send) {
           if (send.into != nullptr) return false;  // a receive, whose sender has nothing more to send

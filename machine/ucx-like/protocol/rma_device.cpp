@@ -24,7 +24,7 @@ double cost(const Demand& demand, const Plan& plan) {
   return can ? 0 : Protocol::kNever;
 }
 
-Step start_atomic(EndpointImpl& endpoint, Operation& operation) {
+Step start_atomic_on_device(EndpointImpl& endpoint, Operation& operation) {
   RequestState& state = operation.state();
   auto& lanes = state.rkey->lanes;
   RmaLane& lane = *std::find_if(lanes.begin(), lanes.end(), [](auto& lane) { return lane.rail->can().atomics; });
@@ -43,8 +43,8 @@ Step start_atomic(EndpointImpl& endpoint, Operation& operation) {
   return Step::gone;
 }
 
-Step start(EndpointImpl& endpoint, Operation& operation) {
-  if (operation.doing == Doing::atomic) return start_atomic(endpoint, operation);
+Step start_on_device(EndpointImpl& endpoint, Operation& operation) {
+  if (operation.doing == Doing::atomic) return start_atomic_on_device(endpoint, operation);
   if (!reach_memory(operation)) {
     if (endpoint.owner.device_memory() != nullptr) {
       operation.protocol = &kStagedRma;
@@ -66,7 +66,7 @@ const Protocol kRmaDevice = {
     .uses = bit_of(Use::put) | bit_of(Use::get) | bit_of(Use::atomic),
     .memory_kinds = Protocol::kAnyKind,
     .cost = cost,
-    .start = start,
+    .start = start_on_device,
     .abort = restart_by_messages,
 };
 

@@ -57,7 +57,7 @@ void start_get(EndpointImpl& endpoint, Operation& operation) {
   endpoint.send_control(header);
 }
 
-void start_atomic(EndpointImpl& endpoint, Operation& operation) {
+void start_atomic_by_message(EndpointImpl& endpoint, Operation& operation) {
   const RequestState& state = operation.state();
   endpoint.owner.give_id(operation);
   operation.awaits_answer = operation.all_parts_given = true;
@@ -71,13 +71,13 @@ void start_atomic(EndpointImpl& endpoint, Operation& operation) {
   endpoint.send_control(header, std::as_bytes(std::span(&operands, 1)));
 }
 
-Step start(EndpointImpl& endpoint, Operation& operation) {
+Step start_by_message(EndpointImpl& endpoint, Operation& operation) {
   if (operation.doing == Doing::put) return start_put(endpoint, operation);
   if (operation.doing == Doing::get && operation.size == 0) {
     all_given(endpoint, operation);
     return Step::gone;
   }
-  operation.doing == Doing::get ? start_get(endpoint, operation) : start_atomic(endpoint, operation);
+  operation.doing == Doing::get ? start_get(endpoint, operation) : start_atomic_by_message(endpoint, operation);
   operation.Hook<InQueue>::unlink();  // it ends with its answer
   return Step::gone;
 }
@@ -160,7 +160,7 @@ void on_answer(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& head
   worker.answered(*operation);
 }
 
-void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
+void take_rma(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
   EndpointImpl& from = *rail.endpoint;
   switch (header.kind) {
     case Kind::put:
@@ -177,7 +177,7 @@ void on_message(WorkerImpl& worker, Rail& rail, const MessageHeader& header, con
 // In the bulk queue: a flush in its own waits for it already.
 const Protocol kRestarted = {
     .name = "one-sided, by messages after all",
-    .advance = start,
+    .advance = start_by_message,
     .abort = [](EndpointImpl& endpoint, Operation& operation) { return give_up_staged(endpoint, operation); },
 };
 
@@ -203,7 +203,7 @@ const Protocol kRmaMessages = {
         [](const Demand& demand, const Plan&) {
           return is_out_of_reach(demand) ? Protocol::kNever : 1.0;  // what a device can do is left to it
         },
-    .start = start,
+    .start = start_by_message,
     .advance =
         [](EndpointImpl& endpoint, Operation& serve) {
           const bool on_host = serve.kind == MemoryKind::host;
@@ -212,7 +212,7 @@ const Protocol kRmaMessages = {
     .abort = [](EndpointImpl& endpoint, Operation& operation) { return give_up_staged(endpoint, operation); },
     .messages = bit_of(Kind::put) | bit_of(Kind::get) | bit_of(Kind::atomic) | bit_of(Kind::got) | bit_of(Kind::value) |
                 bit_of(Kind::refused),
-    .on_message = on_message,
+    .on_message = take_rma,
 };
 
 }  // namespace periapt::ucx

@@ -52,7 +52,7 @@ Accepted begin(StagedPiece& piece, State meanwhile, Move&& move) {
   return answer;
 }
 
-Accepted copy(StagedPiece& piece, Place to, Place from) {
+Accepted copy_piece(StagedPiece& piece, Place to, Place from) {
   Operation& operation = *piece.operation;
   if (operation.worker.device_memory()->copy(to, from, piece.bytes.size(), piece)) return Accepted::pending;
   operation.result = Outcome::failed;
@@ -87,7 +87,7 @@ std::uint64_t message_max(EndpointImpl& endpoint) {
   return most;
 }
 
-MessageHeader header_of(Operation& operation, const StagedPiece& piece, Kind kind) {
+MessageHeader header_of_piece(Operation& operation, const StagedPiece& piece, Kind kind) {
   RequestState& state = operation.state();
   MessageHeader header;
   header.kind = kind;
@@ -104,7 +104,7 @@ Accepted send(EndpointImpl& endpoint, StagedPiece& piece, Kind kind) {
   Rail& rail = split ? endpoint.rails.next(piece.bytes.size(), endpoint.plan) : *first;
   handle_of(piece, *rail.port);
   if (operation.result != Outcome::ok) return Accepted::lost;
-  MessageHeader header = header_of(operation, piece, kind);
+  MessageHeader header = header_of_piece(operation, piece, kind);
   if (&rail == first) header.credit = endpoint.credit.take_owed();
   const bool lends = rail.can().max_lent != 0;
   const Accepted answer = lends ? rail.transport().send_lent(*rail.link, bytes_of(header), piece.bytes.bytes(), piece)
@@ -197,8 +197,8 @@ std::optional<Step> push(EndpointImpl& endpoint, Operation& operation, std::uint
   return pieces.empty() ? Step::no_room : Step::no_credit;  // others have all of the pieces, and no one tells
 }
 
-Accepted copy_in(StagedPiece& piece) { return copy(piece, {piece.bytes.data()}, place_of(piece)); }
-Accepted copy_out(StagedPiece& piece) { return copy(piece, place_of(piece), {piece.bytes.data()}); }
+Accepted copy_in(StagedPiece& piece) { return copy_piece(piece, {piece.bytes.data()}, place_of(piece)); }
+Accepted copy_out(StagedPiece& piece) { return copy_piece(piece, place_of(piece), {piece.bytes.data()}); }
 
 std::optional<Step> push_puts(EndpointImpl& endpoint, Operation& operation) {
   return push(endpoint, operation, device_max(operation.state(), true), copy_in,
