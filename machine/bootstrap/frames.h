@@ -37,15 +37,17 @@ enum class FrameKind : std::uint8_t {
   abort,       ///< detail: status; body: why. From agents: number: rank
   finalized,   ///< the process has ended the run as it should. From agents: number: rank
   output,      ///< number: rank; detail: 1 or 2; body: what it wrote
-  left,        ///< number: rank; detail: wait status; body: texts host, how far it came, number of its checkpoint
-  trouble,     ///< something could not be started; number: status; body: a sentence
-  missing,     ///< answer to ask_missing; body: a sentence
-  drained,     ///< the input given so far has been taken
+  left,     ///< number: rank; detail: wait status; body: texts host, how far it came, number of its checkpoint, whether
+            ///< charmrun has killed it
+  trouble,  ///< something could not be started; number: status; body: a sentence
+  missing,  ///< answer to ask_missing; body: a sentence
+  drained,  ///< the input given so far has been taken
   pong,
   stopped,  ///< the host's processes have ended; number: host, detail: the number of its checkpoint, 0: there is none
-  start_again,   ///< when all have left, the run is started again; body: how (resized_start.h)
-  checkpointed,  ///< a checkpoint on disk is whole; body: its folder
-  host_lost,     ///< of an agent below: it did not answer, or was cut off before its processes had left; number: host
+  start_again,        ///< when all have left, the run is started again; body: how (resized_start.h)
+  checkpoint_begins,  ///< a checkpoint is being written to a disk; body: its folder
+  agent_leaves,       ///< all of its host has ended, and of the hosts below; nothing follows
+  host_lost,          ///< of an agent below, which was cut off before it had left; number: host
 };
 bool is_frame_kind(unsigned value);
 

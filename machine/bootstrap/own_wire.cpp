@@ -83,8 +83,8 @@ class OwnWire final : public Wire {
   }
   int wait_fd() const override { return fd_; }
   Status start_again(const std::string& start) override { return send({FrameKind::start_again, 0, 0, start}); }
-  void tell_checkpoint(const std::string& folder) override {
-    static_cast<void>(send({FrameKind::checkpointed, 0, 0, folder}).ok());
+  void checkpoint_begins(const std::string& folder) override {
+    static_cast<void>(send({FrameKind::checkpoint_begins, 0, 0, folder}).ok());
   }
 
  private:

@@ -27,7 +27,7 @@ class PassingWorld : public World {
   int wait_fd() const override { return inner_->wait_fd(); }
   StartsAgain starts_again() const override { return inner_->starts_again(); }
   Status start_again(const std::string& start) override { return inner_->start_again(start); }
-  void tell_checkpoint(const std::string& folder) override { inner_->tell_checkpoint(folder); }
+  void checkpoint_begins(const std::string& folder) override { inner_->checkpoint_begins(folder); }
   const std::string& describe() const override { return inner_->describe(); }
   const std::vector<std::string>& passed_over() const override { return inner_->passed_over(); }
 

@@ -47,7 +47,7 @@ class Wire {
   virtual int wait_fd() const = 0;
   /// Like World's.
   virtual Status start_again(const std::string&) { return Status::failure("nothing starts this run again"); }
-  virtual void tell_checkpoint(const std::string&) {}
+  virtual void checkpoint_begins(const std::string&) {}
 };
 
 /// What looking for a launcher came to: a wire, or why there is none. `broken` instead of `absent`: the launcher is

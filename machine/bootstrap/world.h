@@ -54,8 +54,9 @@ class World {
   /// Where it is the launcher: when all processes have left with status 0 it starts the run again, with `start` in its
   /// environment.
   virtual Status start_again(const std::string&) { return Status::failure("nothing starts this run again"); }
-  /// A checkpoint is whole in `folder`, an absolute path: a launcher that has lost a host can start the run from it.
-  virtual void tell_checkpoint(const std::string&) {}
+  /// A checkpoint is being written to `folder`: when it is whole, a launcher that has lost a host can start the run
+  /// from it.
+  virtual void checkpoint_begins(const std::string&) {}
 
   /// "PMIx 4.2 (Slurm, step 7.0)", for +verbose.
   virtual const std::string& describe() const = 0;

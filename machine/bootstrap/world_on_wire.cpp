@@ -138,7 +138,7 @@ class WireWorld final : public World {
   int wait_fd() const override { return wire_->wait_fd(); }
   StartsAgain starts_again() const override { return facts_.starts_again; }
   Status start_again(const std::string& start) override { return wire_->start_again(start); }
-  void tell_checkpoint(const std::string& folder) override { wire_->tell_checkpoint(folder); }
+  void checkpoint_begins(const std::string& folder) override { wire_->checkpoint_begins(folder); }
   const std::string& describe() const override { return describe_; }
   const std::vector<std::string>& passed_over() const override { return passed_over_; }
 

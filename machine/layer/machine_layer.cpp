@@ -500,8 +500,8 @@ Status MachineLayer::resize(const bootstrap::ResizedStart& start) {
   return bootstrap::KeptMemory::of_run()->resize(start.text());
 }
 
-void MachineLayer::tell_checkpoint(const std::string& folder) {
-  if (state_->launcher() != nullptr && state_->partitions.count() == 1) state_->launcher()->tell_checkpoint(folder);
+void MachineLayer::checkpoint_begins(const std::string& folder) {
+  if (state_->launcher() != nullptr && state_->partitions.count() == 1) state_->launcher()->checkpoint_begins(folder);
 }
 
 void MachineLayer::start_again_if_resized() {

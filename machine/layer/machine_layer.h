@@ -135,8 +135,8 @@ class MachineLayer {
   Status keep_memory_for_resize();
   /// On one PE, before the end: the run is then started again with `start`.
   Status resize(const bootstrap::ResizedStart& start);
-  /// A checkpoint is whole in `folder`, an absolute path: what started the run may need it (charmrun ++recover).
-  void tell_checkpoint(const std::string& folder);
+  /// A checkpoint is being written to `folder`: what started the run may need it when it is whole (charmrun ++recover).
+  void checkpoint_begins(const std::string& folder);
   /// The last thing in a process: does not come back where the process itself is to be the program again.
   void start_again_if_resized();
   /// The program has ended as it should: every process is about to leave with the program's exit status. One that has

@@ -154,6 +154,8 @@ void Checkpoints::prepare() {
   run.memories.clear();
   run.bytes = 0;
   run.failure.clear();
+  // One for another number of PEs is removed with the restart from it.
+  if (!run.target.memory && !run.done) pe_.process.layer().checkpoint_begins(run.storage->name());
   if (Status prepared = run.storage->prepare(run.manifest.number); !prepared) return end(prepared.message());
   const Target& target = run.target;
   const int writers = target.memory ? 0 : writers_;
@@ -278,9 +280,6 @@ void Checkpoints::end(std::string failure) {
     log::note(fmt::format("checkpoint in {}: {} parts, {} bytes, {:.3f} s", run.storage->name(),
                           run.manifest.parts.size(), run.bytes,
                           static_cast<double>(clock::now_ns() - run.began_ns) * 1e-9));
-    // One that is written for another number of PEs is removed with the restart from it.
-    if (!run.target.memory && !run.done)
-      pe_.process.layer().tell_checkpoint(fs::absolute(run.storage->name()).lexically_normal().string());
   } else {
     run.storage->discard(run.manifest.number);
     log::warn("no checkpoint was written: " + failure +

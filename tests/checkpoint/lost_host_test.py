@@ -7,6 +7,7 @@ Usage: lost_host_test.py LIFE. LIFE is life.cpp here, which says what it does.
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -43,9 +44,9 @@ class LostHosts(unittest.TestCase):
         self.addCleanup(self.scratch.cleanup)
         self.folder = Path(self.scratch.name) / "a folder"
 
-    def start(self, options, hosts=(1, 2, 3), stop="-1", **variables):
+    def start(self, options, hosts=("ck1", "ck2", "ck3"), stop="-1", **variables):
         words = f"++quiet {options} {LIFE} '{self.folder}' {PHASES} {SEED} {stop}"
-        return launchers.Job(LAB.charmrun(words, [LAB.names[host] for host in hosts]), **variables)
+        return launchers.Job(LAB.charmrun(words, hosts), **variables)
 
     def wait_for_checkpoint(self, job, after=0.0):
         """One that is newer than `after`; when it was made."""
@@ -69,25 +70,42 @@ class LostHosts(unittest.TestCase):
         self.assertEqual(run.code, 0, run)
         self.assertEqual(ends_of(run), self.ends, run)
         self.assertEqual(re.findall("the run goes on from the checkpoint in .*", run.err),
-                         [f"the run goes on from the checkpoint in {self.folder}{words}" for words in sentences], run)
+                         [f"the run goes on from the checkpoint in '{self.folder}'{words}" for words in sentences], run)
 
     def test_a_host_dies(self):
         for victim in (1, 3):  # the first has process 0
             with self.subTest(victim=victim):
+                shutil.rmtree(self.folder, ignore_errors=True)
                 job = self.start("++recover ++n 6")
                 self.wait_for_checkpoint(job)
                 LAB.kill_host(victim)
-                self.assert_went_on(job, f" without {LAB.names[victim]}, with 4 PEs")
-                LAB.start_sshd(victim)
-                shutil.rmtree(self.folder)
+                try:
+                    self.assert_went_on(job, f" without {LAB.names[victim]}, with 4 PEs")
+                finally:
+                    LAB.start_sshd(victim)
+
+    def test_a_host_goes_down_in_order(self):
+        job = self.start("++recover ++n 3")
+        self.wait_for_checkpoint(job)
+        for pid in LAB.processes_on(2):
+            if "charmrun ++agent" in launchers.command_of(pid):
+                os.kill(pid, signal.SIGTERM)
+        self.assert_went_on(job, " without ck2, with 2 PEs")
 
     def test_two_hosts_die_one_after_the_other(self):
         job = self.start("++recover ++n 3 ++ppn 2")
-        made = self.wait_for_checkpoint(job)
+        self.wait_for_checkpoint(job)
         self.kill(2)
-        self.wait_for_checkpoint(job, made + 1)
+        self.wait_for_checkpoint(job, time.time() + 1)  # of the run that has gone on
         self.kill(1)
         self.assert_went_on(job, " without ck2, with 4 PEs", " without ck2, ck1, with 2 PEs")
+
+    def test_of_a_tree_of_hosts_a_leaf_dies(self):
+        hosts = [name + again for name in LAB.names[:4] for again in ("", "-again")] + LAB.names[4:]
+        job = self.start("++recover ++hierarchical-start ++n 9", hosts=hosts)
+        self.wait_for_checkpoint(job)
+        self.kill(4)
+        self.assert_went_on(job, " without ck4, with 8 PEs")
 
     def test_the_cable_of_a_host_is_cut(self):
         job = self.start("++recover ++n 3", PERIAPT_HOST_SILENCE=SILENCE)
@@ -97,7 +115,7 @@ class LostHosts(unittest.TestCase):
         self.assert_went_on(job, " without ck3, with 2 PEs")
 
     def test_a_spare_host_takes_the_place_of_one_that_dies(self):
-        job = self.start("++recover ++numHosts 3 ++n 3", hosts=(1, 2, 3, 4))
+        job = self.start("++recover ++numHosts 3 ++n 3", hosts=("ck1", "ck2", "ck3", "ck4"))
         self.wait_for_checkpoint(job)
         self.kill(2)
         self.assert_went_on(job, " without ck2, with 3 PEs")
@@ -113,8 +131,8 @@ class LostHosts(unittest.TestCase):
         run = job.finish()
         self.assertNotEqual(run.code, 0, run)
         self.assertIn("lost host ck2", run.err)
-        self.assertIn(f"the checkpoint in {self.folder} is whole: +restart {self.folder} goes on from it", run.err)
-        again = self.start("++n 2", hosts=(1, 3), stop=f"-1 +restart '{self.folder}'").finish()
+        self.assertIn(f"the checkpoint in '{self.folder}' is whole: +restart '{self.folder}' goes on from it", run.err)
+        again = self.start("++n 2", hosts=("ck1", "ck3"), stop=f"-1 +restart '{self.folder}'").finish()
         self.assertEqual((again.code, ends_of(again)), (0, self.ends), again)
 
     def test_there_is_no_checkpoint_to_go_on_from(self):
@@ -124,7 +142,7 @@ class LostHosts(unittest.TestCase):
         self.kill(2)
         run = job.finish()
         self.assertNotEqual(run.code, 0, run)
-        self.assertIn("the run cannot go on (++recover): it has written no checkpoint to a disk", run.err)
+        self.assertIn("the run cannot go on (++recover): it has written no whole checkpoint to a disk", run.err)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 namespace periapt::charmrun {
 namespace {
 
@@ -33,7 +36,7 @@ RunEnd end_of(std::vector<int> lost, const std::string& checkpoint) {
 }
 
 TEST(Recovery, GoesOnWithTheHostsThatAreLeft) {
-  const Result<Recovery> next = Recovery().next(plan_of_four(), end_of({2}, "/log"), 0);
+  const Result<Recovery> next = Recovery().next(plan_of_four(), end_of({2}, "/log"), "1", 0);
   ASSERT_TRUE(next) << next.message();
   EXPECT_EQ(next->folder, "/log");
   EXPECT_EQ(next->pes, 12);
@@ -43,45 +46,61 @@ TEST(Recovery, GoesOnWithTheHostsThatAreLeft) {
 }
 
 TEST(Recovery, AHostIsLostOnceHoweverOftenItIsSaid) {
-  const Result<Recovery> next = Recovery().next(plan_of_four(), end_of({1, 2, 1}, "/log"), 0);
+  const Result<Recovery> next = Recovery().next(plan_of_four(), end_of({1, 2, 1}, "/log"), "1", 0);
   ASSERT_TRUE(next) << next.message();
   EXPECT_EQ(next->pes, 8);
   EXPECT_THAT(next->lost, ElementsAre("b", "c"));
 }
 
 TEST(Recovery, SpareHostsTakeThePlaceOfLostOnes) {
-  EXPECT_EQ(Recovery().next(plan_of_four(), end_of({0}, "/log"), 1)->pes, 16);
-  EXPECT_EQ(Recovery().next(plan_of_four(), end_of({0, 3}, "/log"), 1)->pes, 8);
+  EXPECT_EQ(Recovery().next(plan_of_four(), end_of({0}, "/log"), "1", 1)->pes, 16);
+  EXPECT_EQ(Recovery().next(plan_of_four(), end_of({0, 3}, "/log"), "1", 1)->pes, 12);
 }
 
-TEST(Recovery, TheCheckpointBeforeCountsUntilThereIsANewerOne) {
+TEST(Recovery, TheFolderBeforeCountsUntilAnotherOneIsSaid) {
   Recovery now;
   now.folder = "/old";
   now.lost = {"x"};
-  now.starts = 3;
-  Result<Recovery> next = now.next(plan_of_four(), end_of({0}, ""), 0);
+  EXPECT_EQ(now.folder_after(end_of({0}, "")), "/old");
+  EXPECT_EQ(now.folder_after(end_of({0}, "/new")), "/new");
+  const Result<Recovery> next = now.next(plan_of_four(), end_of({0}, ""), "1", 0);
   ASSERT_TRUE(next) << next.message();
   EXPECT_EQ(next->folder, "/old");
-  EXPECT_EQ(next->starts, 4);
   EXPECT_THAT(next->lost, ElementsAre("x", "a"));
-  next = now.next(plan_of_four(), end_of({0}, "/new"), 0);
-  EXPECT_EQ(next->folder, "/new");
-  EXPECT_EQ(next->starts, 1);
 }
 
 TEST(Recovery, EndsWhereItCannotGoOn) {
-  EXPECT_THAT(Recovery().next(plan_of_four(), end_of({0}, ""), 0).message(), HasSubstr("no checkpoint to a disk"));
-  EXPECT_THAT(Recovery().next(plan_of_four(), end_of({0, 1, 2, 3}, "/log"), 0).message(), HasSubstr("no host is left"));
+  EXPECT_THAT(Recovery().next(plan_of_four(), end_of({0}, ""), "", 0).message(), HasSubstr("no whole checkpoint"));
+  EXPECT_THAT(Recovery().next(plan_of_four(), end_of({0}, "/log"), "", 0).message(), HasSubstr("no whole checkpoint"));
+  EXPECT_THAT(Recovery().next(plan_of_four(), end_of({0, 1, 2, 3}, "/log"), "1", 0).message(),
+              HasSubstr("no host is left"));
   Recovery often;
   often.folder = "/log";
+  often.manifest = "1";
+  often.starts = Recovery::kStartsMost - 1;
+  EXPECT_EQ(often.next(plan_of_four(), end_of({}, "/log"), "1", 0)->starts, Recovery::kStartsMost);
   often.starts = Recovery::kStartsMost;
-  EXPECT_THAT(often.next(plan_of_four(), end_of({}, ""), 0).message(), HasSubstr("10 times from the same checkpoint"));
-  EXPECT_TRUE(often.next(plan_of_four(), end_of({}, "/log"), 0));
+  EXPECT_THAT(often.next(plan_of_four(), end_of({}, "/log"), "1", 0).message(),
+              HasSubstr("10 times from the same checkpoint"));
+  EXPECT_EQ(often.next(plan_of_four(), end_of({}, "/log"), "2", 0)->starts, 1);
+}
+
+TEST(Recovery, AManifestTellsCheckpointsApart) {
+  const std::string folder = ::testing::TempDir() + "recovery_test";
+  std::filesystem::create_directories(folder);
+  EXPECT_EQ(manifest_in(folder), "");
+  std::ofstream(folder + "/manifest") << "one";
+  const std::string one = manifest_in(folder);
+  std::ofstream(folder + "/manifest") << "two";
+  EXPECT_NE(one, "");
+  EXPECT_NE(manifest_in(folder), one);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Recovery, ComesBackFromItsText) {
   Recovery one;
-  one.folder = "/a folder\nof \"two\" lines";
+  one.folder = "/a folder\nof \"two\" lines, \xff";
+  one.manifest = "17";
   one.starts = 2;
   one.pes = 6;
   one.pes_a_process = 3;
@@ -90,10 +109,11 @@ TEST(Recovery, ComesBackFromItsText) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->folder, one.folder);
   EXPECT_EQ(read->starts, 2);
+  EXPECT_EQ(read->manifest, "17");
   EXPECT_EQ(read->pes, 6);
   EXPECT_EQ(read->pes_a_process, 3);
   EXPECT_EQ(read->lost, one.lost);
-  for (const char* nonsense : {"", "{", "[]", "{\"folder\": 3}", "{\"folder\": \"x\", \"starts\": 1, \"pes\": 2}"})
+  for (const char* nonsense : {"", "6 3", "6 3 2 - 1", "6 3 2 - 1\nnode 1", "-6 3 2 - 0\n", "six 3 2 - 0\n/log"})
     EXPECT_FALSE(Recovery::parse(nonsense)) << nonsense;
 }
 

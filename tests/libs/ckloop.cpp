@@ -3,6 +3,7 @@
 #include "CkLoop.h"
 
 #include <atomic>
+#include <thread>
 #include <vector>
 
 #include "CkLambda.h"
@@ -69,7 +70,23 @@ class Main : public CBase_Main {
     return marks.each_once() && sum == 10;
   }
   void done() {
-    if (++done_ == workers) CkExit(0);
+    if (++done_ < workers) return;
+    if (CkMyNodeSize() > 1) long_among_short();
+    CkExit(0);
+  }
+  // A chunk that lasts until the next one has begun, which the same PE may have taken together with it. It waits where
+  // a PE of another thread has come to help.
+  static void long_among_short() {
+    Marks marks(600);
+    std::atomic<bool> helped{false};
+    const std::thread::id own = std::this_thread::get_id();
+    CkLoop_Parallelize(600, 0, 599, [&](int first, int, void*) {
+      ++marks.times[static_cast<std::size_t>(first)];
+      if (std::this_thread::get_id() != own) helped = true;
+      if (first < 50) std::this_thread::yield();
+      while (first == 50 && helped && marks.times[51] == 0) std::this_thread::yield();
+    });
+    check(marks.each_once(), "a long chunk among short ones", 600, 600);
   }
 };
 
@@ -81,14 +98,14 @@ class Worker : public CBase_Worker {
   explicit Worker(CkMigrateMessage*) {}
 
   void go() {
-    const int n = 1 + (round_ * 37 + thisIndex * 11) % 500, chunks = 1 + (round_ * 7 + thisIndex) % 20;
+    const int n = 1 + (round_ * 37 + thisIndex * 11) % 500;
+    const int chunks = round_ % 4 == 0 ? n : 1 + (round_ * 7 + thisIndex) % 20;
     closed(n, chunks);
     hybrid(n, chunks);
     nested(n, chunks);
-    if (++round_ < rounds)
-      thisProxy[thisIndex].go();
-    else
-      mainProxy.done();
+    if (++round_ < rounds) return thisProxy[thisIndex].go();
+    help_others(true);
+    mainProxy.done();
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "tools/charmrun/hub.h"
 
@@ -39,6 +40,7 @@ class Agent final : public Hub {
   void on_signal(int signal) override {
     // A process of this host wants an end of it.
     if (signal == SIGTSTP) return;
+    if (started_) up({FrameKind::host_lost, plan_.here.index, 0, {}});  // it goes down
     up({FrameKind::trouble, 128 + signal, 0,
         "charmrun's agent on host " + plan_.here.name + " got signal " + std::to_string(signal)});
     down({FrameKind::end, 128 + signal, 0, "charmrun's agent on this host was ended"});
@@ -49,7 +51,9 @@ class Agent final : public Hub {
   }
   bool finished() override {
     if (!started_) return !above_.open();
-    return all_ended() && (above_.queued() == 0 || above_.out() < 0 || !above_.open());
+    if (!all_ended()) return false;
+    if (!std::exchange(has_told_, true)) up({FrameKind::agent_leaves, 0, 0, {}});
+    return (above_.queued() == 0 || above_.out() < 0 || !above_.open());
   }
   bool output_is_stuck() const override { return above_.queued() > kMuchQueued; }
 
@@ -82,6 +86,7 @@ class Agent final : public Hub {
   Channel above_;
   double heard_;
   bool started_ = false, patient_ = false;
+  bool has_told_ = false;  // that it leaves
 };
 
 }  // namespace

@@ -251,9 +251,9 @@ void Hub::start_below(Below& below) {
 
 void Hub::fail_below(Below& below, const std::string& why) {
   const bool has_ended = !going_back_ && below.ended_ranks == below.plan.all_ranks();
-  // What is ended while it starts is not lost.
-  const bool lost =
-      !has_ended && below.state != Below::State::waiting && (below.state != Below::State::starting || !ending_);
+  // Others may have missed it first and ended the run. Then one that is only slow to leave has answered since.
+  const bool is_cut = !ending_ || !below.channel.open() || below.heard < ending_since_;
+  const bool lost = below.state == Below::State::ready && !below.has_left && !has_ended && is_cut;
   bool expected = ending_ || has_ended;
   below.state = Below::State::gone;
   below.channel.close();
@@ -384,7 +384,8 @@ void Hub::settle(Local& local) {
                              local.finalized ? "finalized"
                              : local.here    ? "here"
                                              : "started",
-                             std::to_string(kept != nullptr ? kept->number() : 0)})});
+                             std::to_string(kept != nullptr ? kept->number() : 0),
+                             local.killed_by_us ? "by us" : ""})});
 }
 
 void Hub::reaped_below(Below& below) {
@@ -431,7 +432,9 @@ void Hub::escalate(double now) {
 
 void Hub::kill_everything(int signal) {
   for (Local& local : locals_) {
-    if (local.pid > 0) ::kill(-local.pid, signal);
+    if (local.pid <= 0) continue;
+    local.killed_by_us = local.killed_by_us || signal == SIGKILL;
+    ::kill(-local.pid, signal);
   }
 }
 
@@ -495,7 +498,7 @@ void Hub::from_process(Local& local, Frame& frame) {
       up({FrameKind::finalized, local.rank, 0, {}});
       break;
     case FrameKind::start_again:
-    case FrameKind::checkpointed:
+    case FrameKind::checkpoint_begins:
       up(frame);
       break;
     default:
@@ -616,6 +619,9 @@ void Hub::from_below(Below& below, Frame& frame) {
       return look_at_fence();
     case FrameKind::pong:
       break;
+    case FrameKind::agent_leaves:
+      below.has_left = true;
+      break;
     case FrameKind::left:
       ++below.ended_ranks;
       [[fallthrough]];
@@ -670,6 +676,7 @@ void Hub::down(const Frame& frame) {
   if (frame.kind == FrameKind::end && !ending_) {
     ending_ = true;
     ending_since_ = seconds_now();
+    last_ping_ = 0;
     for (Local& local : locals_) local.world.send(frame);
     kill_everything(SIGTERM);
   }

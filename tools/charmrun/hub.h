@@ -50,6 +50,7 @@ class Hub {
     std::string waiting_input;
     bool input_ends = false;
     bool here = false, finalized = false, ended = false, told = false;
+    bool killed_by_us = false;
     int wait_status = 0;
     int at_fence = 0;
   };
@@ -66,6 +67,7 @@ class Hub {
     double heard = 0;
     int at_fence = 0;
     int ended_ranks = 0;
+    bool has_left = false;  ///< it has said that nothing follows
     bool reaped = false;
     int wait_status = 0;
   };
@@ -152,7 +154,7 @@ struct RunEnd {
   std::string next_start;  ///< the run is to be started again, so (machine/bootstrap/resized_start.h); "": it is over
   bool broken = false;     ///< hosts were lost, or a process was killed, and no person wanted the end
   std::vector<int> lost_hosts;  ///< by index
-  std::string checkpoint;       ///< the folder of the last one on disk that this start of the run has made; "": none
+  std::string checkpoint;       ///< the folder to which this start of the run has last begun to write one; "": none
 };
 /// Charmrun's own work: from the plan to the end of the run. `time_limit` in seconds, 0: none.
 RunEnd run_root(const RunPlan& plan, int time_limit);

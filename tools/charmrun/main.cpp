@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 #include "base/child_processes.h"
 #include "base/output.h"
@@ -49,13 +48,15 @@ int start_again(const std::string& resized, const Recovery& recovery, char** arg
 // A run that has lost a host or a process: how it goes on.
 int go_on_or_end(const Run& run, const RunPlan& plan, const RunEnd& end, const Recovery& before, int spare_hosts,
                  char** argv) {
-  const periapt::Result<Recovery> next = before.next(plan, end, spare_hosts);
+  const std::string manifest = manifest_in(before.folder_after(end));
+  const periapt::Result<Recovery> next = before.next(plan, end, manifest, spare_hosts);
   if (!run.hosts.recovers) {
     if (next)
-      std::fprintf(stderr,
-                   "charmrun: the checkpoint in %s is whole: +restart %s goes on from it (with ++recover charmrun does "
-                   "that by itself)\n",
-                   next->folder.c_str(), next->folder.c_str());
+      std::fprintf(
+          stderr,
+          "charmrun: the checkpoint in '%s' is whole: +restart '%s' goes on from it (with ++recover charmrun does "
+          "that by itself)\n",
+          next->folder.c_str(), next->folder.c_str());
     return end.status;
   }
   if (!next) {
@@ -64,22 +65,24 @@ int go_on_or_end(const Run& run, const RunPlan& plan, const RunEnd& end, const R
   }
   std::string lost;
   for (const std::string& name : next->lost) lost += (lost.empty() ? " without " : ", ") + name;
-  std::fprintf(stderr, "charmrun: the run goes on from the checkpoint in %s%s, with %d PEs\n", next->folder.c_str(),
+  std::fprintf(stderr, "charmrun: the run goes on from the checkpoint in '%s'%s, with %d PEs\n", next->folder.c_str(),
                lost.c_str(), next->pes);
   return start_again("", *next, argv);
 }
 
 int run_over_hosts(Run& run, char** argv) {
   const ResizedStart* const resized = ResizedStart::current();
-  Recovery recovery = Recovery::current();
+  periapt::Result<Recovery> known = Recovery::current();
+  if (!known) return fail(known.message());
+  Recovery& recovery = *known;
   if (recovery.pes > 0) {
     run.pes = std::to_string(recovery.pes);
     run.pes_a_process = std::to_string(recovery.pes_a_process);
     run.processes = run.hosts.per_host = "";
     run.quiet = true;
     restart_from(run.argv, recovery.folder);
-  } else if (const std::string folder = restarts_from(run.argv); !folder.empty()) {
-    recovery.folder = std::filesystem::absolute(folder).lexically_normal().string();
+  } else if (recovery.folder.empty()) {
+    recovery.folder = restarts_from(run.argv);
   }
   if (resized != nullptr) {
     run.pes = std::to_string(resized->pes);
@@ -105,9 +108,10 @@ int run_over_hosts(Run& run, char** argv) {
     std::fprintf(stderr, "charmrun: %s, hosts as in %s\n", plan->describe.c_str(), plan->mapping.c_str());
   const RunEnd end = run_root(*plan, run.time_limit.empty() ? 0 : std::stoi(run.time_limit));
   if (!end.next_start.empty()) {
-    Recovery resized_later = recovery;  // it has a number of PEs and a checkpoint of its own
-    resized_later.pes = 0;
-    return start_again(end.next_start, resized_later, argv);
+    Recovery resized = recovery;  // it has a number of PEs of its own, and a checkpoint that does not stay
+    resized.pes = 0;
+    resized.folder = recovery.folder_after(end);
+    return start_again(end.next_start, resized, argv);
   }
   if (!end.broken) return end.status;
   return go_on_or_end(run, *plan, end, recovery, hosts_left - plan->here.all_hosts() + 1, argv);

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
+#include <fstream>
+#include <sstream>
 
 namespace periapt::charmrun {
 namespace {
-
-using nlohmann::json;
 
 void collect(const HostPlan& host, std::vector<const HostPlan*>& hosts) {
   for (const HostPlan& below : host.below) {
@@ -18,51 +17,71 @@ void collect(const HostPlan& host, std::vector<const HostPlan*>& hosts) {
 
 }  // namespace
 
+// The folder comes last: its name may have anything in it.
 std::string Recovery::text() const {
-  return json{{"folder", folder}, {"starts", starts}, {"pes", pes}, {"pes_a_process", pes_a_process}, {"lost", lost}}
-      .dump(-1, ' ', true, json::error_handler_t::replace);
+  std::ostringstream out;
+  out << pes << ' ' << pes_a_process << ' ' << starts << ' ' << (manifest.empty() ? "-" : manifest) << ' '
+      << lost.size() << '\n';
+  for (const std::string& name : lost) out << name << '\n';
+  out << folder;
+  return out.str();
 }
 
 std::optional<Recovery> Recovery::parse(const std::string& text) {
-  try {
-    const json read = json::parse(text);
-    return Recovery{read.at("folder"), read.at("starts"), read.at("pes"), read.at("pes_a_process"), read.at("lost")};
-  } catch (const json::exception&) {
-    return std::nullopt;
+  Recovery read;
+  std::istringstream in(text);
+  std::size_t count = 0;
+  in >> read.pes >> read.pes_a_process >> read.starts >> read.manifest >> count;
+  if (!in || in.get() != '\n' || read.pes < 0 || read.pes_a_process < 0) return std::nullopt;
+  if (read.manifest == "-") read.manifest.clear();
+  for (std::string name; read.lost.size() < count; read.lost.push_back(name)) {
+    if (!std::getline(in, name) || in.eof()) return std::nullopt;
   }
+  std::getline(in, read.folder, '\0');
+  return read;
 }
 
-Recovery Recovery::current() {
+Result<Recovery> Recovery::current() {
   const char* const text = std::getenv(kVariable);
-  std::optional<Recovery> found = text != nullptr ? parse(text) : std::nullopt;
+  if (text == nullptr) return Recovery();
+  std::optional<Recovery> found = parse(text);
   ::unsetenv(kVariable);
-  return found.value_or(Recovery());
+  if (!found)
+    return Status::failure(std::string(kVariable) +
+                           " in the environment is not what charmrun has written there: unset it");
+  return *found;
 }
 
-Result<Recovery> Recovery::next(const RunPlan& plan, const RunEnd& end, int spare_hosts) const {
-  const std::string& checkpoint = end.checkpoint.empty() ? folder : end.checkpoint;
-  if (checkpoint.empty()) return Status::failure("it has written no checkpoint to a disk (CkStartCheckpoint())");
+Result<Recovery> Recovery::next(const RunPlan& plan, const RunEnd& end, const std::string& manifest,
+                                int spare_hosts) const {
+  if (folder_after(end).empty() || manifest.empty())
+    return Status::failure("it has written no whole checkpoint to a disk (CkStartCheckpoint())");
   Recovery next = *this;
-  next.folder = checkpoint;
-  next.starts = end.checkpoint.empty() ? starts + 1 : 1;
+  next.folder = folder_after(end);
+  next.manifest = manifest;
+  next.starts = manifest == this->manifest ? starts + 1 : 1;
   next.pes_a_process = plan.pes_a_process;
   if (next.starts > kStartsMost)
     return Status::failure("it has begun " + std::to_string(kStartsMost) + " times from the same checkpoint");
   std::vector<const HostPlan*> hosts;
   collect(plan.here, hosts);
-  int processes = 0, lost_now = 0;
+  int processes = 0;
   for (const HostPlan* host : hosts) {
-    if (std::count(end.lost_hosts.begin(), end.lost_hosts.end(), host->index) == 0) {
-      processes += host->ranks;
-    } else {
-      next.lost.push_back(host->name);
-      ++lost_now;
-    }
+    const bool is_lost = std::count(end.lost_hosts.begin(), end.lost_hosts.end(), host->index) != 0;
+    if (is_lost) next.lost.push_back(host->name);
+    if (!is_lost || spare_hosts-- > 0) processes += host->ranks;
   }
-  if (spare_hosts >= lost_now) processes = plan.size;
   if (processes == 0) return Status::failure("no host is left");
   next.pes = processes * plan.pes_a_process;
   return next;
+}
+
+// Its manifest is written last, and names the checkpoint by a number of its own.
+std::string manifest_in(const std::string& folder) {
+  std::ifstream file(folder + "/manifest", std::ios::binary);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return bytes.str().empty() ? "" : std::to_string(std::hash<std::string>()(bytes.str()));
 }
 
 std::vector<Host> without(std::vector<Host> hosts, const std::vector<std::string>& lost) {
@@ -78,7 +97,7 @@ std::string restarts_from(const std::vector<std::string>& words) {
 
 void restart_from(std::vector<std::string>& words, const std::string& folder) {
   const auto old = std::find(words.begin(), words.end(), "+restart");
-  if (old != words.end()) words.erase(old, std::min(old + 2, words.end()));
+  if (old != words.end()) words.erase(old, words.end() - old > 1 ? old + 2 : words.end());
   words.insert(words.begin() + 1, {"+restart", folder});
 }
 

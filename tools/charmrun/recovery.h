@@ -13,24 +13,30 @@
 namespace periapt::charmrun {
 
 struct Recovery {
-  std::string folder;             ///< of the checkpoint; "": none is known
-  int starts = 0;                 ///< from this checkpoint, without a newer one
   int pes = 0;                    ///< of the run, in place of +p; 0: as many as were asked for
   int pes_a_process = 0;          ///< in place of ++ppn
+  int starts = 0;                 ///< from this checkpoint, without a newer one
+  std::string manifest;           ///< of this checkpoint, what tells it from others
   std::vector<std::string> lost;  ///< names of hosts
+  std::string folder;             ///< of the checkpoint; "": none is known
 
   std::string text() const;
   static std::optional<Recovery> parse(const std::string& text);
 
   static constexpr char kVariable[] = "PERIAPT_RECOVERY";
   static constexpr int kStartsMost = 10;  ///< from one checkpoint: a mistake would be made again and again
-  /// Of this start; takes the variable out of the environment.
-  static Recovery current();
+  /// Of this start; takes the variable out of the environment. A failure: it has something else in it.
+  static Result<Recovery> current();
 
-  /// How the run goes on that has ended so; `spare_hosts`: hosts that were not in use. A failure says why it cannot.
-  Result<Recovery> next(const RunPlan& plan, const RunEnd& end, int spare_hosts) const;
+  /// The folder in which the run may have a checkpoint; "": it has said none.
+  const std::string& folder_after(const RunEnd& end) const { return end.checkpoint.empty() ? folder : end.checkpoint; }
+  /// How the run goes on that has ended so. `manifest`: of the checkpoint in folder_after(), "" where there is none
+  /// that is whole. `spare_hosts`: hosts that were not in use. A failure says why it cannot.
+  Result<Recovery> next(const RunPlan& plan, const RunEnd& end, const std::string& manifest, int spare_hosts) const;
 };
 
+/// What tells the checkpoint in a folder from others; "": there is none that is whole.
+std::string manifest_in(const std::string& folder);
 /// The hosts that are not lost.
 std::vector<Host> without(std::vector<Host> hosts, const std::vector<std::string>& lost);
 /// The folder behind a program's `+restart`; "": it has none.

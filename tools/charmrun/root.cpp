@@ -65,7 +65,7 @@ class Root final : public Hub {
       case FrameKind::start_again:
         next_start_ = frame.body;
         return;
-      case FrameKind::checkpointed:
+      case FrameKind::checkpoint_begins:
         disk_checkpoint_ = frame.body;
         return;
       case FrameKind::host_lost:
@@ -128,8 +128,8 @@ class Root final : public Hub {
  public:
   RunEnd run_to_the_end() {
     const int status = run();
-    if (status == 0) return {0, next_start_, false, {}, {}};
-    const bool broken = (killed_ || !lost_hosts_.empty()) && !end_is_wanted_;
+    if (status == 0) return {0, next_start_, false, {}, disk_checkpoint_};
+    const bool broken = (killed_ || !lost_hosts_.empty()) && !end_is_wanted_ && !program_ended_;
     return {status, "", broken, lost_hosts_, disk_checkpoint_};
   }
 
@@ -180,12 +180,14 @@ class Root final : public Hub {
   void left(const Frame& frame) {
     std::size_t rank = static_cast<std::size_t>(frame.number);
     std::vector<std::string> texts;
-    bool sound = rank < left_.size() && !left_[rank] && bootstrap::unpack_texts(frame.body, texts) && texts.size() == 3;
+    bool sound = rank < left_.size() && !left_[rank] && bootstrap::unpack_texts(frame.body, texts) && texts.size() == 4;
     if (!sound || going_back_) return;
     left_[rank] = true;
     ++count_left_;
     int signal = WIFSIGNALED(frame.detail) ? WTERMSIG(frame.detail) : 0;
     int code = signal != 0 ? 128 + signal : WEXITSTATUS(frame.detail);
+    // Others may have missed it first.
+    killed_ = killed_ || (signal == SIGKILL && texts[3].empty() && texts[2] == "0" && !program_ended_);
     if (code != 0 && status_ == 0 && !ending_) status_ = code;
     if (asked_to_end_ > 0 && count_left_ == plan_.size) return end(status_, "the run was interrupted");
     if (ending_ || asked_to_end_ > 0) return;
@@ -200,7 +202,6 @@ class Root final : public Hub {
       checkpoint_ = std::numeric_limits<int>::max();
       down({FrameKind::stop, 0, 0, {}});
     } else if (signal != 0) {
-      killed_ = signal == SIGKILL && !has_checkpoint && !program_ended_;
       if (has_checkpoint) others = bootstrap::too_often_in_words() + others;
       say("error: " + who + " was " + bootstrap::describe_kill(signal) + ", " + phase(texts[1]) + others);
       end(code, who + " was killed");
@@ -276,7 +277,7 @@ class Root final : public Hub {
   bool end_is_wanted_ = false;   // by a person: a signal, the time limit, output that is read no more
   bool killed_ = false;          // a process was, and the run ends for it
   std::vector<int> lost_hosts_;  // by index
-  std::string disk_checkpoint_;  // the folder of the last one
+  std::string disk_checkpoint_;  // the folder to which one was begun last
 };
 
 }  // namespace

@@ -41,16 +41,22 @@ class Loop {
   // What the PE of this rank does of it: its own part, then chunks as long as there are any.
   void work(int rank) {
     std::size_t done = static_cast<std::size_t>(rank) < own_.size() ? take_own(static_cast<std::size_t>(rank)) : 0;
-    // Several at once where they are short, as the counter goes from core to core each time; one by one at the end.
-    for (std::size_t some = 1;;) {
-      const std::size_t first = next_.fetch_add(some, std::memory_order_relaxed);
+    // Several at once where they are short, as the counter goes from core to core each time. What is taken and not
+    // begun can be taken away by others that have nothing left: a long chunk may follow short ones.
+    std::atomic<std::uint64_t>& taken = taken_[static_cast<std::size_t>(rank)].range;
+    for (std::uint32_t batch = 1;;) {
+      const std::size_t first = next_.fetch_add(batch, std::memory_order_relaxed);
       if (first >= shared_.size()) break;
-      const std::size_t last = std::min(first + some, shared_.size());
-      const std::int64_t began = periapt::clock::now_ns();
-      for (std::size_t chunk = first; chunk < last; ++chunk) run(shared_[chunk], own_.size() + chunk);
-      done += last - first;
-      some = periapt::clock::now_ns() - began < short_ns ? 2 * some : std::max<std::size_t>(some / 2, 1);
-      some = std::clamp<std::size_t>(some, 1, (shared_.size() - last) / (2 * pes_) + 1);
+      const std::size_t last = std::min(first + batch, shared_.size());
+      taken.store(range_of(first, last), std::memory_order_relaxed);
+      const std::uint64_t began = periapt::clock::now_ns();
+      while (take_one(taken, true)) ++done;
+      batch = periapt::clock::now_ns() - began < short_ns ? 2 * batch : batch / 2;
+      batch = std::clamp<std::uint32_t>(batch, 1, static_cast<std::uint32_t>((shared_.size() - last) / (2 * pes_) + 1));
+    }
+    for (std::size_t other = 1; other < pes_; ++other) {
+      std::atomic<std::uint64_t>& of_other = taken_[(static_cast<std::size_t>(rank) + other) % pes_].range;
+      while (take_one(of_other, false)) ++done;
     }
     count(done);
   }
@@ -88,9 +94,27 @@ class Loop {
   }
 
  private:
-  static constexpr std::int64_t short_ns = 2000;  // what a PE takes for itself at once is over after some twice that
+  static constexpr std::uint64_t short_ns = 2000;  // what a PE takes at once is mostly over after some twice that
 
   using Result = std::uint64_t;  // as many bytes as the longest type of a reduction has
+
+  struct alignas(kCacheLine) Taken {
+    std::atomic<std::uint64_t> range{0};  // chunks first to last - 1, in the lower and the upper half
+  };
+  static std::uint64_t range_of(std::size_t first, std::size_t last) { return std::uint64_t{last} << 32 | first; }
+  // Runs a chunk of those that a PE has taken: the first one, or the last. No range comes twice, so relaxed will do.
+  bool take_one(std::atomic<std::uint64_t>& taken, bool from_front) {
+    std::uint64_t range = taken.load(std::memory_order_relaxed);
+    while (true) {
+      const std::size_t first = range & 0xFFFFFFFF, last = range >> 32;
+      if (first >= last) return false;
+      const std::uint64_t rest = from_front ? range_of(first + 1, last) : range_of(first, last - 1);
+      if (!taken.compare_exchange_weak(range, rest, std::memory_order_relaxed)) continue;
+      const std::size_t chunk = from_front ? first : last - 1;
+      run(shared_[chunk], own_.size() + chunk);
+      return true;
+    }
+  }
 
   // How many parts that were.
   std::size_t take_own(std::size_t part) {
@@ -114,7 +138,8 @@ class Loop {
   const int param_count_;
   void* const param_;
   const std::size_t pes_ = static_cast<std::size_t>(CkMyNodeSize());
-  const std::vector<Range> own_;  // by rank
+  const std::unique_ptr<Taken[]> taken_ = std::make_unique<Taken[]>(pes_);  // by rank
+  const std::vector<Range> own_;                                            // by rank
   const std::vector<Range> shared_;
   const std::unique_ptr<std::atomic<bool>[]> own_taken_;
   const std::unique_ptr<Result[]> results_;  // of own parts, then of shared chunks; null: the caller wants none
@@ -126,7 +151,7 @@ class Loop {
 // `count` parts of iterations begin to end - 1; the first ones have one more where they are not even. `last_offset`:
 // what the program's function expects as `last` beside the last iteration.
 void add_parts(std::vector<Loop::Range>& parts, int begin, int end, int count, int last_offset) {
-  parts.reserve(static_cast<std::size_t>(std::max(count, 0)));
+  parts.reserve(static_cast<std::size_t>(std::clamp(end - begin, 0, std::max(count, 0))));
   const int size = (end - begin) / count, more = (end - begin) % count;
   for (int i = 0, at = begin; i < count; ++i) {
     const int next = at + size + (i < more ? 1 : 0);
