@@ -308,8 +308,11 @@ void Balancer::set_predictor(LBPredictorFunction* function, int window) {
   static std::deque<LoadModelInfo> kept;  // a model names its own
   predictor_window_ = window;
   if (window <= 0) return coordinator_->set_model(nullptr);
+  // Said again, by each step perhaps: what is known of objects stays.
+  if (window > 0 && window == predictor_window_ && function == predictor_) return;
   if (function) {
-    kept.push_back(fitted_model(*function, window));
+  predictor_ = function;
+    kept.push_back(fitted_model(*function, window, options().predictor_delay));
   } else {
     Complaint complaint;
     kept.push_back(*read_load_model("trend", &complaint)->info);

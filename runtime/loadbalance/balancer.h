@@ -296,6 +296,7 @@ class Balancer : public BalanceHook {
   bool instrument_wanted_ = true;
   std::optional<bool> communication_wanted_;  // what the program has said
   int predictor_window_ = 0;
+  LBPredictorFunction* predictor_ = nullptr;
   std::uint32_t user_bytes_ = 0;  // that balancers have claimed
   std::vector<Record> records_;
   std::vector<Said> said_;  // by record
