@@ -113,7 +113,7 @@ const Strategy* Options::strategy(std::uint32_t step) const {
   return tree && is_tree(named) ? tree : &named;
 }
 bool Options::can_begin(std::uint32_t step) const {
-  return off || debug > 0 || explain || !record.empty() || dumps(step) || !sequence.empty() || strategy(step);
+  return off || debug > 0 || explain || !record.empty() || dump_first >= 0 || !sequence.empty() || strategy(step);
 }
 bool Options::wants(bool StrategyInfo::*what, std::uint32_t step) const {
   if (off) return false;
