@@ -3,7 +3,7 @@
 // none; off, with +LBOff, has one that is not asked; late makes it when the second step has begun, ended when the first
 // is over; two makes one more on the last PE at the same time; runners, with +LBPeriod, has elements that do not use
 // AtSync; declined has steps of CkStartLB() which it leaves out, started one that it decides, asked for while PE 1 is
-// to make its member, which waits there for a group, relayed one that is asked for where it is perhaps not known yet.
+// to make its member, which waits there for a group, relayed one that is asked for where it is not known yet.
 // forgotten asks for a step, and makes none.
 #include <string>
 #include <vector>
@@ -133,15 +133,12 @@ class Main : public CBase_Main {
     CProxy_Piece(CProxy_Piece::ckNew(piece_count)).work();
   }
   void begin() {
-    if (relayed) {
-      CProxy_NextLB::ckNew();
-      return makers_[1].relay(2);
-    }
     if (started_ && !forgets_) {
       CkEntryOptions behind;
       behind.setGroupDepID(CProxy_Slow::ckNew());
       CProxy_NextLB::ckNew(&behind);
     }
+    if (relayed) return makers_[1].relay(2);
     CkStartLB();
   }
   void all_made() { CProxy_Piece(CProxy_Piece::ckNew(piece_count)).work(); }
@@ -187,12 +184,12 @@ class Maker : public CBase_Maker {
   void start() { CkStartLB(); }
 };
 
-// On PE 1 the step's messages come while it is made.
+// On one PE the step's messages come while it is made; relayed: the word that begins the step.
 class Slow : public CBase_Slow {
  public:
   Slow() {
     const double begin = CkWallTimer();
-    while (CkMyPe() == 1 && CkWallTimer() - begin < 0.1) CsdSchedulePoll();
+    while (CkMyPe() == (relayed ? 2 : 1) && CkWallTimer() - begin < 0.1) CsdSchedulePoll();
   }
 };
 
