@@ -263,15 +263,17 @@ char* Balancer::user_data(ArrayElement& element) {
 
 std::string Balancer::describe_waiting() const {
   std::string clients;
+  if (coordinator_ && coordinator_->waits_for_balancer())
+    clients = "a step of CkStartLB() waits until the program has made a balancer\n";
   if (all_take_part_) {
-    if (barrier_.clients_.empty() || period_ > 0) return "";
-    return std::to_string(barrier_.clients_.size()) + " clients of CkSyncBarrier on PE " + std::to_string(pe_.index) +
-           " are resumed when the next step of CkStartLB() is over\n";
+    if (barrier_.clients_.empty() || period_ > 0) return clients;
+    return clients + std::to_string(barrier_.clients_.size()) + " clients of CkSyncBarrier on PE " +
+           std::to_string(pe_.index) + " are resumed when the next step of CkStartLB() is over\n";
   }
   if (barrier_.members() > 0)
-    clients = std::to_string(barrier_.waiting(step_)) + " of " + std::to_string(barrier_.clients_.size()) +
-              " clients of CkSyncBarrier on PE " + std::to_string(pe_.index) + " wait" +
-              (barrier_.on_ ? "\n" : "; it is turned off\n");
+    clients += std::to_string(barrier_.waiting(step_)) + " of " + std::to_string(barrier_.clients_.size()) +
+               " clients of CkSyncBarrier on PE " + std::to_string(pe_.index) + " wait" +
+               (barrier_.on_ ? "\n" : "; it is turned off\n");
   if (const std::string name = undecided(step_); !name.empty())
     clients += "the member of " + name + " on PE " + std::to_string(pe_.index) +
                " has not called ProcessMigrationDecision() yet\n";
@@ -306,10 +308,13 @@ bool Balancer::counts_communication() const {
 void Balancer::set_predictor(LBPredictorFunction* function, int window) {
   if (!coordinator_) return;
   static std::deque<LoadModelInfo> kept;  // a model names its own
+  // Said again, by each step perhaps: what is known of objects stays.
+  if (window > 0 && window == predictor_window_ && function == predictor_) return;
   predictor_window_ = window;
+  predictor_ = function;
   if (window <= 0) return coordinator_->set_model(nullptr);
   if (function) {
-    kept.push_back(fitted_model(*function, window));
+    kept.push_back(fitted_model(*function, window, options().predictor_delay));
   } else {
     Complaint complaint;
     kept.push_back(*read_load_model("trend", &complaint)->info);
@@ -864,7 +869,8 @@ void Balancer::on_tree(Pe& pe, Delivery& call) {
 // --- balancing at any time -------------------------------------------------------------------------------------------
 
 void Balancer::start_step() {
-  if (!options().can_begin(next_))
+  // Where the program may make a balancer, PE 0 has perhaps, and this process has not heard of it: the step waits.
+  if (!options().can_begin(next_) && class_balancers().empty())
     fatal("CkStartLB() is called, and there is no balancer", describe_running(pe_),
           "what waits for the end of its step would wait for good", "name one with +balancer or charmc -balancer");
   call(center_of(pe_), entry_start, next_);

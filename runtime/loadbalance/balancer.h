@@ -158,6 +158,7 @@ class Balancer : public BalanceHook {
   double period() const { return period_; }
   // Asks the coordinator; nothing happens while a step is in progress, as this PE knows it or the coordinator.
   void start_step();
+  // For tests: the step that the next StartLB() here asks for.
   std::uint32_t asks_for() const { return next_; }
   // The coordinator, of itself.
   void start_any_step();
@@ -295,6 +296,7 @@ class Balancer : public BalanceHook {
   ObjectManagers own_objects_{meter_, traffic_};
   bool instrument_wanted_ = true;
   std::optional<bool> communication_wanted_;  // what the program has said
+  LBPredictorFunction* predictor_ = nullptr;
   int predictor_window_ = 0;
   std::uint32_t user_bytes_ = 0;  // that balancers have claimed
   std::vector<Record> records_;
@@ -304,8 +306,7 @@ class Balancer : public BalanceHook {
   CkSyncBarrier barrier_{*this};
 
   std::uint32_t step_ = 1;  // the one we are in or before
-  std::uint32_t next_ =
-      1;  // the one that StartLB() asks for: `step_`, or the one behind it when all know that it is over
+  std::uint32_t next_ = 1;  // that StartLB() asks for: `step_`, or the one behind it when all know that it is over
   std::optional<Asked> put_off_;  // until our member of a balancer is made
   bool closed_ = false;           // our part of it is told: later calls are for the next
   bool told_ = false;             // that we are ready

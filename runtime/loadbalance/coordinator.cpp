@@ -268,9 +268,8 @@ void Coordinator::decide() {
   const Count& all = before_.total;
   const bool nothing_can_move = !at_any_time_ && all.members == all.clients && all.own == 0;
   if (nothing_can_move || !is_wanted()) return resume();
-  // The program has made its balancer since the others were asked for their part. (At any time it decides the next
-  // step.)
-  // Or has said that its loads are to be seen.
+  // The program has made its balancer since the others were asked for their part, or has said that its loads are to be
+  // seen. (At any time it decides the next step.)
   const Strategy* const now = options().strategy(step_);
   const bool others_decide = now && now->info->group != group();
   if (!at_any_time_ && (others_decide || (wants_loads() && !asks_loads_))) return ask(State::collecting);
@@ -285,9 +284,10 @@ void Coordinator::decide() {
     for (int pe = 0; pe < pes(); ++pe) balancer_.ask_to_balance(pe);
     return;
   }
+  const double start = clock::seconds();
   gather();
   const LoadDatabase& database = database_;
-  const double start = clock::seconds();
+  if (strategy_) say_what_is_unread();
   if (strategy_ && (strategy_->info->distributed || members_decide())) {
     said_.clear();
     deciding_since_ = start;
@@ -297,11 +297,11 @@ void Coordinator::decide() {
     return;
   }
   Assignment assignment = present(database);
-  if (strategy_) say_what_is_unread();
   // A mistake of a strategy, or a load that the program set and that is none, costs a step and not the run.
   std::string wrong;
   if (meta_ && options().sequence.size() > 1) {
     strategy_ = meta_->choose(database, &assignment, &wrong);
+    if (strategy_) say_what_is_unread();
   } else if (strategy_) {
     wrong = strategy_->answer(database, &assignment);
   }

@@ -26,6 +26,8 @@ class Coordinator {
   // What comes to one PE, where the members of a strategy decide.
   void claimed(int pe, const std::vector<Claim>& claims);
   void settled();
+  // A step was asked for that no balancer can decide yet.
+  bool waits_for_balancer() const { return asked_ && state_ == State::waiting; }
   // One more PE knows that the step is over.
   void heard();
   void hold_next_step() { holds_ = true; }

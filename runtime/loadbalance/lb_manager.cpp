@@ -65,7 +65,9 @@ void LBTurnInstrumentOff() { Balancer::of(*Pe::current()).turn_instrument(false)
 void LBTurnPredictorOn(LBPredictorFunction* model, int window) {
   Balancer::of(*Pe::current()).set_predictor(model, std::max(window, 2));
 }
-void LBTurnPredictorOn(LBPredictorFunction* model) { LBTurnPredictorOn(model, periapt::loadbalance::predictor_window); }
+void LBTurnPredictorOn(LBPredictorFunction* model) {
+  LBTurnPredictorOn(model, periapt::loadbalance::options().predictor_window);
+}
 void LBTurnPredictorOff() { Balancer::of(*Pe::current()).set_predictor(nullptr, 0); }
 void LBChangePredictor(LBPredictorFunction* model) { Balancer::of(*Pe::current()).change_predictor(model); }
 void LBTurnCommOn() { Balancer::of(*Pe::current()).turn_communication(true); }

@@ -113,7 +113,7 @@ const Strategy* Options::strategy(std::uint32_t step) const {
   return tree && is_tree(named) ? tree : &named;
 }
 bool Options::can_begin(std::uint32_t step) const {
-  return off || debug > 0 || explain || !record.empty() || dumps(step) || !sequence.empty() || strategy(step);
+  return off || debug > 0 || explain || !record.empty() || dump_first >= 0 || !sequence.empty() || strategy(step);
 }
 bool Options::wants(bool StrategyInfo::*what, std::uint32_t step) const {
   if (off) return false;
@@ -254,13 +254,11 @@ void resolve(const Pe& pe) {
 namespace {
 // Charm++'s own predictor of loads is a straight line, too.
 void take_predictor(char** argv) {
-  int window = predictor_window, delay;
-  const bool given = CmiGetArgFlag(argv, "+LBPredictor");
-  const bool window_given = take_count(argv, "+LBPredictorWindow", 2, &window);
-  say_useless(window_given, "+LBPredictorWindow", given, "+LBPredictor");
-  if (CmiGetArgInt(argv, "+LBPredictorDelay", &delay))
-    log::note("+LBPredictorDelay has no effect: a line is drawn from the second step on");
-  if (given) the_options.model_name = "trend:steps=" + std::to_string(std::min(window, 1000));
+  Options& o = the_options;
+  take_count(argv, "+LBPredictorWindow", 2, &o.predictor_window);
+  take_count(argv, "+LBPredictorDelay", 0, &o.predictor_delay);
+  if (CmiGetArgFlag(argv, "+LBPredictor"))
+    o.model_name = "trend:steps=" + std::to_string(std::min(o.predictor_window, 1000));
 }
 }  // namespace
 

@@ -17,13 +17,16 @@ struct Options {
   std::string record;              // +LBRecord: a file that gets the database of each step, a line each
   std::optional<LoadModel> model;  // +LBModel: what loads strategies see; none: as measured
   std::string model_name;          // the same as it was written, until resolve() has made `model` of it
-  int debug = 0;                   // +LBDebug: 1 a line a step, 2 the load of each PE too
-  bool explain = false;            // +lb-explain: what each step found, did, and why
-  int center = 0;                  // +LBCentPE: where strategies run
-  bool off = false;                // +LBOff: nothing is measured or moved
-  bool object_only = false;        // +LBObjOnly, +LBNoBackground: as if nothing else ran
-  bool test_speed = false;         // +LBTestPESpeed: PEs are timed, not taken to be equal
-  bool meta = false;               // +MetaLB: most AtSyncs go on at once; `sequence` is what a balancing chooses from
+  // Intervals. +LBPredictorWindow: of +LBPredictor and LBTurnPredictorOn(), where nothing is said; +LBPredictorDelay:
+  // before these are known a function of LBTurnPredictorOn() is not asked.
+  int predictor_window = 20, predictor_delay = 10;
+  int debug = 0;             // +LBDebug: 1 a line a step, 2 the load of each PE too
+  bool explain = false;      // +lb-explain: what each step found, did, and why
+  int center = 0;            // +LBCentPE: where strategies run
+  bool off = false;          // +LBOff: nothing is measured or moved
+  bool object_only = false;  // +LBObjOnly, +LBNoBackground: as if nothing else ran
+  bool test_speed = false;   // +LBTestPESpeed: PEs are timed, not taken to be equal
+  bool meta = false;         // +MetaLB: most AtSyncs go on at once; `sequence` is what a balancing chooses from
   LoadClock clock = LoadClock::wall;  // +LBUseCpuTime, +LBUseGpuTime: what loads are
   double period = -1;                 // +LBPeriod: seconds between balancings at any time; -1: at AtSync
   // +LBCommOn: in all steps; +LBCommOff: in none. Otherwise where the strategy of the step wants it.
@@ -54,8 +57,6 @@ struct Options {
   // Whether the strategy of a step wants that, or one that +MetaLB may choose; +LBRecord wants all.
   bool wants(bool StrategyInfo::*what, std::uint32_t step) const;
 };
-// Of +LBPredictor and LBTurnPredictorOn(), where nothing is said: intervals.
-constexpr int predictor_window = 20;
 const Options& options();
 // Removes the options from argv.
 void take_options(char** argv);

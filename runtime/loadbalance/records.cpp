@@ -42,16 +42,34 @@ bool unpack(const std::string& name, std::string* text, std::string* why) {
   return got == 0 || !text->empty();
 }
 
+// Whether all that a line of JSON has opened is closed in it.
+bool is_closed(const std::string& line) {
+  int open = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quoted && c == '\\')
+      ++i;
+    else if (c == '"')
+      quoted = !quoted;
+    else if (!quoted)
+      open += (c == '{' || c == '[') - (c == '}' || c == ']');
+  }
+  return open == 0 && !quoted;
+}
+
 bool read_lines(std::istream& in, const std::string& name, std::vector<LoadDatabase>* steps, Complaint* complaint) {
   for (std::string line; std::getline(in, line);) {
     LoadDatabase database;
     std::string error;
-    const bool whole = !in.eof();  // the last line ends as the others do, unless its writer was stopped
+    const bool whole =
+        !in.eof();  // the last line ends as the others do, unless its writer was stopped, or is no program
     if (!from_json(line, &database, &error)) {
       const std::string where = name + ":" + std::to_string(steps->size() + 1);
-      const bool cut = !whole && line.substr(0, 1) == "{";
+      const bool cut = !whole && line.substr(0, 1) == "{" && !is_closed(line);
       if (cut && !steps->empty()) {
-        log::warn(where + " is cut short, and left out: the program that wrote it was ended, or the disk was full");
+        log::warn(where + " is cut short, and left out: the program that wrote it was ended, or the disk was full (" +
+                  error + ")");
         return true;
       }
       if (cut)

@@ -62,7 +62,7 @@ struct StrategyInfo {
   bool communication = false;  // wants LoadDatabase::communication, which is recorded for this strategy alone
   bool sizes = false;          // wants ObjectLoad::bytes, for which each object is packed to be measured
   bool positions = false;      // wants LoadDatabase::positions, which objects say
-  bool phases = false;         // makes each of LoadDatabase::phases even, and not their sum
+  bool phases = false;         // makes each of LoadDatabase::phases even, and not their sum; or looks at no load
   // Why it cannot run on this machine; empty when it can. Null: it runs everywhere.
   std::string (*missing)() = nullptr;
   // --- of balancers written for Charm++ (runtime/loadbalance/classic) ---

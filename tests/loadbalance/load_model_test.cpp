@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "charm++.h"
 #include "runtime/loadbalance/classic/predictor.h"
@@ -68,7 +69,7 @@ class Power : public LBPredictorFunction {
 
 TEST(LoadModel, AFunctionIsFittedToWhatCameAfterEachInterval) {
   Line line;
-  const LoadModelInfo info = fitted_model(line, 8);
+  const LoadModelInfo info = fitted_model(line, 8, 0);
   const LoadModel model(info);
   EXPECT_EQ(model.depth(), 8u);
   EXPECT_EQ(model.predict(std::vector<float>{3}), 3);                     // nothing is known yet
@@ -77,8 +78,47 @@ TEST(LoadModel, AFunctionIsFittedToWhatCameAfterEachInterval) {
   EXPECT_EQ(model.predict(std::vector<float>{9, 4, 1, 0}), 0);            // below zero: as it was
   EXPECT_NEAR(model.predict(std::vector<float>{5, 5, 5, 5}), 5, 1e-3);    // many lines go through one point
   Power power;
-  const LoadModelInfo squares = fitted_model(power, 8);
+  const LoadModelInfo squares = fitted_model(power, 8, 0);
   EXPECT_NEAR(LoadModel(squares).predict(std::vector<float>{1.1f, 2.42f, 11.7128f}), 274.38, 0.1);  // 2 x^2
+}
+
+TEST(LoadModel, AFunctionIsNotAskedBeforeMuchIsKnown) {
+  Line line;
+  const LoadModelInfo info = fitted_model(line, 20, 10);
+  const LoadModel model(info);
+  std::vector<float> past{1.00f, 1.001f, 1.10f};
+  EXPECT_EQ(model.predict(past), 1.10f);
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> noise(0.97f, 1.03f);
+  for (int run = 0; run < 300; ++run) {
+    past.clear();
+    while (past.size() < 20) {
+      past.push_back(noise(random));
+      EXPECT_NEAR(model.predict(past), 1, 0.2) << past.size() << " intervals, run " << run;
+    }
+  }
+  // A window that is shorter than the delay is waited for, and one that is too short for the parameters grows.
+  EXPECT_NEAR(LoadModel(fitted_model(line, 4, 10)).predict(std::vector<float>{1, 3, 7, 15}), 31, 1e-3);
+  const LoadModelInfo grown = fitted_model(line, 2, 10);
+  EXPECT_EQ(LoadModel(grown).depth(), 3u);
+  EXPECT_NEAR(LoadModel(grown).predict(std::vector<float>{1, 3, 7}), 15, 1e-3);
+}
+
+// Says nothing of where its parameters begin.
+class Wave : public LBPredictorFunction {
+ public:
+  Wave() { num_params = 2; }
+  double predict(double x, double* params) override { return params[0] * std::sin(params[1] * x); }
+  void function(double x, double* params, double& y, double* derivatives) override {
+    y = predict(x, params);
+    derivatives[0] = std::sin(params[1] * x);
+    derivatives[1] = params[0] * x * std::cos(params[1] * x);
+  }
+};
+TEST(LoadModel, ParametersBeginWhereAProductHasASlope) {
+  Wave wave;
+  const LoadModelInfo info = fitted_model(wave, 20, 0);
+  EXPECT_NEAR(LoadModel(info).predict(std::vector<float>{1, 1.2f, 1.1f, 1.3f}), 1.2, 0.3);
 }
 
 TEST(LoadModel, NamesTheNearestOfAnUnknownOne) {

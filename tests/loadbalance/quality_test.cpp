@@ -490,6 +490,9 @@ TEST(Tree, MovesNothingWhereTheFullestPeHasOneObject) {
   for (int i = 0; i < 40; ++i) db.objects.push_back({1, static_cast<std::uint64_t>(i), i, 1.0 + i, 0, true});
   EXPECT_EQ(solve("Tree", db), present(db));
   EXPECT_EQ(solve("Hybrid", db), present(db));
+  db.pes[63].available = false;  // nothing lies there
+  EXPECT_EQ(solve("Tree", db), present(db));
+  EXPECT_EQ(solve("Hybrid", db), present(db));
   db.pes[7].available = false;
   EXPECT_NE(solve("Tree", db)[7], 7);
 }

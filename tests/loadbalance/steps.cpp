@@ -1,10 +1,11 @@
 // A program whose elements sync, move, talk, come and go; it counts everything that must happen exactly once.
 //
-//   steps STEPS COUNT [+balancer ...] [even] [nan] [phases=N] [predicts]
+//   steps STEPS COUNT [+balancer ...] [even] [nan] [phases=N] [predicts[=WINDOW]]
 //
 // With "even", loads that grow with the index are balanced and the outcome must be even. With "nan" one says a load
 // that is none. With "phases=2" the load of each lies in two phases. With "predicts" loads
-// are foretold until step 3 is over. Exits 0 when all is right.
+// are foretold until step 3 is over, with "predicts=2" from no more than two intervals, which is said at each step
+// anew. Exits 0 when all is right.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -71,9 +72,13 @@ class Main : public CBase_Main {
       even_ |= std::strcmp(m->argv[i], "even") == 0;
       wrong_load |= std::strcmp(m->argv[i], "nan") == 0;
       std::sscanf(m->argv[i], "phases=%d", &phases);
-      if (std::strcmp(m->argv[i], "predicts") == 0) {
+      if (int window = 0; std::sscanf(m->argv[i], "predicts=%d", &window) == 1) {
         static Second second;
-        LBTurnPredictorOn(&second, 3);
+        LBTurnPredictorOn(&second, window);
+        LBManager::Object()->AddStartLBFn([window] { LBTurnPredictorOn(&second, window); });
+      } else if (std::strcmp(m->argv[i], "predicts") == 0) {
+        static Second second;
+        LBTurnPredictorOn(&second);
         LBManager::Object()->AddMigrationDoneFn([] {
           if (LBManager::Object()->step() == 3) LBTurnPredictorOff();
         });

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Listeners of arrays come back from a checkpoint, on as many PEs and on others.
+"""What a program holds comes back from a checkpoint, on as many PEs and on others.
 
-Usage: listeners.py PROGRAM. PROGRAM is tests/programs/listeners.cpp.
+Usage: listeners.py PROGRAM. PROGRAM is tests/programs/listeners.cpp, or one that takes a folder as it does.
 """
 import shutil
 import subprocess

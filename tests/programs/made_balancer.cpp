@@ -2,8 +2,9 @@
 // number that says that it is the only one. From then on it decides at each AtSync. Arguments: none makes
 // none; off, with +LBOff, has one that is not asked; late makes it when the second step has begun, ended when the first
 // is over; two makes one more on the last PE at the same time; runners, with +LBPeriod, has elements that do not use
-// AtSync; declined has steps of CkStartLB() which it leaves out, started one that it decides, asked for while it is
-// made.
+// AtSync; declined has steps of CkStartLB() which it leaves out, started one that it decides, asked for while PE 1 is
+// to make its member, which waits there for a group, relayed one that is asked for where it is not known yet.
+// forgotten asks for a step, and makes none.
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "made_balancer.decl.h"
 
 CProxy_Main mainProxy;
+bool relayed = false;
 
 namespace {
 constexpr int piece_count = 12, rounds = 4;
@@ -79,11 +81,6 @@ class Runner : public CBase_Runner {
     told_ = true;
     contribute(CkCallback(CkReductionTarget(Main, enough), mainProxy));
   }
-  // What is under way to others by this PE comes late there.
-  void spin() {
-    const double begin = CkWallTimer();
-    while (CkMyPe() == 1 && CkWallTimer() - begin < 0.02) continue;
-  }
   void ckJustMigrated() override {
     ArrayElement::ckJustMigrated();
     ++moves_;
@@ -93,8 +90,8 @@ class Runner : public CBase_Runner {
 class Main : public CBase_Main {
   int expected_ = 0, begun_ = 0, told_ = 0, declined_ = 0;
   CkGroupID decider_{0};
-  bool started_ = false;
-  CProxy_Runner runners_;
+  bool started_ = false, forgets_ = false;
+  CProxy_Maker makers_;
 
  public:
   explicit Main(CkArgMsg* m) {
@@ -103,7 +100,9 @@ class Main : public CBase_Main {
     delete m;
     declines = what == "declined";
     if (declines) LBManager::Object()->AddMigrationDoneFn([this] { ended_without_moves(); });
-    started_ = what == "started";
+    forgets_ = what == "forgotten";
+    relayed = what == "relayed";
+    started_ = what == "started" || relayed || forgets_;
     if (what == "ended")
       LBManager::Object()->AddMigrationDoneFn([this] {
         if (++begun_ == 1) CProxy_NextLB::ckNew();
@@ -115,7 +114,8 @@ class Main : public CBase_Main {
     else if (what != "none" && !started_)
       CProxy_NextLB::ckNew();
     if (declines || started_) {
-      runners_ = CProxy_Runner::ckNew(piece_count);
+      CProxy_Runner::ckNew(piece_count);
+      if (relayed) makers_ = CProxy_Maker::ckNew();
       thisProxy.begin();
       return;
     }
@@ -133,10 +133,12 @@ class Main : public CBase_Main {
     CProxy_Piece(CProxy_Piece::ckNew(piece_count)).work();
   }
   void begin() {
-    if (started_) {
-      runners_.spin();
-      CProxy_NextLB::ckNew();
+    if (started_ && !forgets_) {
+      CkEntryOptions behind;
+      behind.setGroupDepID(CProxy_Slow::ckNew());
+      CProxy_NextLB::ckNew(&behind);
     }
+    if (relayed) return makers_[1].relay(2);
     CkStartLB();
   }
   void all_made() { CProxy_Piece(CProxy_Piece::ckNew(piece_count)).work(); }
@@ -174,8 +176,20 @@ class Main : public CBase_Main {
 class Maker : public CBase_Maker {
  public:
   Maker() {
+    if (relayed) return;
     if (CkMyPe() == CkNumPes() - 1) CProxy_NextLB::ckNew();
     contribute(CkCallback(CkReductionTarget(Main, all_made), mainProxy));
+  }
+  void relay(int pe) { thisProxy[pe].start(); }
+  void start() { CkStartLB(); }
+};
+
+// On one PE the step's messages come while it is made; relayed: the word that begins the step.
+class Slow : public CBase_Slow {
+ public:
+  Slow() {
+    const double begin = CkWallTimer();
+    while (CkMyPe() == (relayed ? 2 : 1) && CkWallTimer() - begin < 0.1) CsdSchedulePoll();
   }
 };
 

@@ -71,8 +71,8 @@ using MakeMember = void (*)(CkGroupID group, const CkLBOptions& options);
 void register_class_balancer(const std::string& name, const std::string& summary, MakeMember make, bool distributed);
 // A literal given so stands in the object as it is, where charmc looks for the name of -balancer.
 void register_class_balancer(const char* name, const char* summary, MakeMember make, bool distributed);
-// The constructor of a central balancer's base has run: where the program has made it, with ckNew() and without
-// +balancer, it decides from now on.
+// A constructor of a central balancer's base has run, that of a restart, too: where the program has made it, with
+// ckNew() and without +balancer, it decides from now on.
 void balancer_is_made(CkGroupID group);
 void make_member(CkGroupID group, int chare, int constructor, void* arguments);
 

@@ -88,7 +88,7 @@ void register_class_balancer(const char* name, const char* summary, MakeMember m
 
 void balancer_is_made(CkGroupID made) {
   const int group = made.idx;
-  if (group <= PeObjects::own_groups) return;  // by make_balancers()
+  if (group <= PeObjects::own_groups || group == 0) return;  // by make_balancers(); no group
   StrategyInfo info{.name = "balancer of the program's",
                     .classic = "balancer of the program's",
                     .summary = "made by ckNew()",

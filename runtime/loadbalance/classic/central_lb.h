@@ -37,7 +37,10 @@ class CentralLB : public BaseLB {
     lbname = "CentralLB";
     periapt::loadbalance::balancer_is_made(thisgroup);
   }
-  explicit CentralLB(CkMigrateMessage* m) : BaseLB(m) { lbname = "CentralLB"; }
+  explicit CentralLB(CkMigrateMessage* m) : BaseLB(m) {
+    lbname = "CentralLB";
+    periapt::loadbalance::balancer_is_made(thisgroup);
+  }
 
   // To be overridden: writes stats->to_proc.
   virtual void work(LDStats* stats) {}

@@ -54,6 +54,10 @@ HybridBaseLB::HybridBaseLB(const CkLBOptions& options) : BaseLB(options), tree(u
   lbname = "HybridBaseLB";
   periapt::loadbalance::balancer_is_made(thisgroup);
 }
+HybridBaseLB::HybridBaseLB(CkMigrateMessage* m) : BaseLB(m) {
+  lbname = "HybridBaseLB";
+  periapt::loadbalance::balancer_is_made(thisgroup);
+}
 HybridBaseLB::~HybridBaseLB() { delete tree; }
 
 CLBStatsMsg* HybridBaseLB::AssembleStats() {

@@ -10,7 +10,7 @@ PERIAPT_BALANCER_BASE(HybridBaseLB, BaseLB)
 class HybridBaseLB : public BaseLB {
  public:
   explicit HybridBaseLB(const CkLBOptions& options);
-  explicit HybridBaseLB(CkMigrateMessage* m) : BaseLB(m) { lbname = "HybridBaseLB"; }
+  explicit HybridBaseLB(CkMigrateMessage* m);
   HybridBaseLB(const HybridBaseLB&) = delete;
   void operator=(const HybridBaseLB&) = delete;
   ~HybridBaseLB() override;

@@ -64,6 +64,7 @@ struct Misfit {
 void fit(LBPredictorFunction& function, std::span<const float> past, Row& parameters) {
   constexpr int most_steps = 100;
   constexpr double least_gain = 1e-12;  // of the sum of squares
+  constexpr double most_damping = 1e8;  // a step of that is none
   double damping = 1e-3;
   Misfit now(function, past, parameters);
   for (int step = 0; step < most_steps && now.squares > 0; ++step) {
@@ -75,7 +76,7 @@ void fit(LBPredictorFunction& function, std::span<const float> past, Row& parame
     for (std::size_t i = 0; i < tried.size(); ++i) tried[i] += change[i];
     Misfit then(function, past, tried);
     if (!(then.squares < now.squares)) {
-      damping *= 10;
+      if ((damping *= 10) > most_damping) return;
       continue;
     }
     const double gain = now.squares - then.squares, all = now.squares;
@@ -87,19 +88,23 @@ void fit(LBPredictorFunction& function, std::span<const float> past, Row& parame
 }
 }  // namespace
 
-LoadModelInfo fitted_model(LBPredictorFunction& function, int window) {
+LoadModelInfo fitted_model(LBPredictorFunction& function, int window, int delay) {
+  const auto count = static_cast<std::size_t>(std::max(function.num_params, 0));
+  const std::size_t depth = std::max<std::size_t>(static_cast<std::size_t>(std::max(window, 2)), count + 1);
+  const std::size_t least = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(delay, 0)), count + 1, depth);
   return {.name = "the predictor of LBTurnPredictorOn()",
           .summary = "a function of the last load, fitted to those before",
-          .predict = [&function](std::span<const float> past, const StrategyOptions&) -> double {
-            const auto count = static_cast<std::size_t>(std::max(function.num_params, 0));
-            if (past.size() < count + 1) return past.back();
+          .predict = [&function, count, least](std::span<const float> past, const StrategyOptions&) -> double {
+            if (past.size() < least) return past.back();
             Row parameters(count);
+            // Not zero, where a product of parameters has no slope, and not the same; a function may begin elsewhere.
+            for (std::size_t i = 0; i < count; ++i) parameters[i] = 1 / static_cast<double>(i + 2);
             function.initialize_params(parameters.data());
             fit(function, past, parameters);
             const double expected = function.predict(past.back(), parameters.data());
             return std::isfinite(expected) && expected >= 0 ? expected : past.back();
           },
-          .depth = static_cast<std::size_t>(std::max(window, 2))};
+          .depth = depth};
 }
 
 }  // namespace periapt::loadbalance

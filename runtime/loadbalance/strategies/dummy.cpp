@@ -19,6 +19,8 @@ Assignment stay(const LoadDatabase& database, const StrategyOptions&) {
 }
 }  // namespace
 
-StrategyInfo dummy() { return {.name = "Dummy", .classic = "DummyLB", .summary = "moves nothing", .solve = stay}; }
+StrategyInfo dummy() {
+  return {.name = "Dummy", .classic = "DummyLB", .summary = "moves nothing", .solve = stay, .phases = true};
+}
 
 }  // namespace periapt::loadbalance

@@ -17,7 +17,8 @@ StrategyInfo random() {
   return {.name = "Random",
           .classic = "RandCentLB",
           .summary = "everything to a random PE, to test migration",
-          .solve = scatter};
+          .solve = scatter,
+          .phases = true};
 }
 
 }  // namespace periapt::loadbalance

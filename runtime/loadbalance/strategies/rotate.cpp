@@ -21,7 +21,8 @@ StrategyInfo rotate() {
   return {.name = "Rotate",
           .classic = "RotateLB",
           .summary = "everything to the next PE, to test migration",
-          .solve = one_further};
+          .solve = one_further,
+          .phases = true};
 }
 
 }  // namespace periapt::loadbalance

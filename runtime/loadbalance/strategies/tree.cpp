@@ -35,9 +35,10 @@ class Tree {
  private:
   // Groups may be made even for nothing, where the fullest PE has one object. What has to leave a PE leaves it.
   bool gains() const {
-    const bool all_stay =
-        std::all_of(database_.pes.begin(), database_.pes.end(), [](const PeLoad& pe) { return pe.available; });
-    return !all_stay || balance_of(database_, result_).max < balance_of(database_, present(database_)).max;
+    const bool all_may_stay =
+        std::all_of(database_.objects.begin(), database_.objects.end(),
+                    [&](const ObjectLoad& object) { return !object.migratable || database_.pes[object.pe].available; });
+    return !all_may_stay || balance_of(database_, result_).max < balance_of(database_, present(database_)).max;
   }
 
   static constexpr int few = 8;  // PEs: nothing is gained by groups of them
