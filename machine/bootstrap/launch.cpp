@@ -132,8 +132,11 @@ class Watcher {
     if (state_ != State::running) return;  // expected
     const bool ended = watch_.ended && watch_.ended();
     if (signal == 0 && ended) return;
-    // What is a mistake of the program would be made again; a process that was killed has made none.
-    KeptMemory* const kept = signal == SIGKILL && !ended ? KeptMemory::of_run() : nullptr;
+    // What is a mistake of the program would be made again; a process that was killed has made none. A run that ends to
+    // go on with another number of PEs has not ended.
+    KeptMemory* const memory = KeptMemory::of_run();
+    const bool goes_on = !ended || (memory != nullptr && memory->is_resizing());
+    KeptMemory* const kept = signal == SIGKILL && goes_on ? memory : nullptr;
     if (kept != nullptr && kept->may_start_again()) {
       tell(rank, pid, "was " + describe_kill(signal) + "; the run goes back to its checkpoint in memory");
       state_ = State::going_back;

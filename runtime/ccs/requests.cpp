@@ -216,6 +216,7 @@ std::string join(const Open& open) {
 }
 
 void take_answer(const AnswerHead& head, std::string_view bytes) {
+  if (front == nullptr) return;  // it comes from a checkpoint of a run that had a server
   const auto open = front->open.find(head.reply.request);
   const auto part = static_cast<std::size_t>(head.reply.part);
   if (open == front->open.end() || part >= open->second.there.size() || open->second.there[part]) {
@@ -337,6 +338,13 @@ void begin(Pe& pe) {
 bool start(Pe& pe) {
   if (front == nullptr || pe.index != 0) return false;
   auto server = Server::open(config);
+  if (!server && is_known) {
+    // Another program has taken the port meanwhile, which is no reason to end a run that could go on.
+    log::warn(server.message() + ": clients have to look for another port");
+    config.port = 0;
+    is_known = false;
+    server = Server::open(config);
+  }
   if (!server) fatal(server.message(), "command line", "", "++server-port 0 takes any that is free");
   front->server = std::move(*server);
   if (!is_known) {
@@ -351,22 +359,46 @@ bool start(Pe& pe) {
 
 // The callbacks that a later run can call; and in memory, of a run that goes back to it, the port and the token.
 struct Kept {
+  int pes = 0;  // of the run
   ServerConfig contact;
   std::map<std::string, CkCallback> callbacks;
   void pup(PUP::er& p) {
+    p | pes;
     p | contact.port;
     p | contact.token;
     p | callbacks;
   }
 };
 
+bool is_to_chare(const CkCallback& callback) {
+  return callback.type == CkCallback::sendChare || callback.type == CkCallback::isendChare;
+}
 bool can_be_kept(const CkCallback& callback) {
+  if (is_to_chare(callback)) {
+    // Of chares on other PEs it is not known here whether they are in the checkpoint.
+    const CkChareID& chare = callback.d.chare.id;
+    const ChareRecord* const record = chare.onPE == 0 ? PeObjects::current().find_chare_record(chare.serial) : nullptr;
+    return record != nullptr && record->base != nullptr && is_migratable(record->type);
+  }
   return !callback.containsPointer() && callback.type != CkCallback::resumeThread &&
-         callback.type != CkCallback::sendFuture && callback.type != CkCallback::replyCCS;
+         callback.type != CkCallback::sendFuture && callback.type != CkCallback::replyCCS &&
+         callback.type != CkCallback::bcastSection;
+}
+// The run before may have had more PEs and processes; and singleton chares are there again only on as many PEs.
+bool is_there(const CkCallback& callback, int pes_before) {
+  const Process& process = *Process::current();
+  if (is_to_chare(callback))
+    return pes_before == process.pes() || callback.d.chare.id.serial <= registry().mains.size();
+  if (callback.type == CkCallback::sendGroup || callback.type == CkCallback::isendGroup)
+    return callback.pe < process.pes();
+  if (callback.type == CkCallback::sendNodeGroup || callback.type == CkCallback::isendNodeGroup)
+    return callback.pe < process.count();
+  return true;
 }
 std::string kept(bool in_memory) {
   if (front == nullptr) return "";
   Kept all;
+  all.pes = Process::current()->pes();
   if (in_memory) {
     all.contact.port = front->server->port();
     all.contact.token = config.token;
@@ -381,7 +413,9 @@ void take_kept_back(const std::string& bytes) {
   if (front == nullptr || bytes.empty()) return;
   Kept all;
   PUP::fromMemBuf(all, bytes.data(), bytes.size());
-  front->callbacks = std::move(all.callbacks);
+  // Beside those that initprocs have registered before.
+  for (const auto& [name, callback] : all.callbacks)
+    if (is_there(callback, all.pes)) front->callbacks[name] = callback;
   if (all.contact.port == 0) return;
   config.port = all.contact.port;
   config.token = all.contact.token;

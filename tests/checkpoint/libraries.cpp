@@ -3,7 +3,8 @@
 //
 //   libraries FOLDER, and then libraries FOLDER +restart FOLDER
 //
-// Each does the same before the checkpoint and after it; the file is kept open over neither.
+// Each does the same before the checkpoint and after it; a stream to the group has begun before it, and the file is
+// kept open over neither.
 #include <array>
 #include <fstream>
 #include <iterator>

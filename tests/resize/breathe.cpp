@@ -2,10 +2,13 @@
 // wait in AtSync, and a sum is printed a round: the same whatever the PEs are. A round waits for a file if one is named
 // for it, so that a request can come before it ends.
 //
-// breathe ROUNDS FOLDER: behind round r it waits as long as there is a file FOLDER/wait.r.
+// breathe ROUNDS FOLDER: behind round r it waits as long as there is a file FOLDER/wait.r. The first process that ends
+// and finds a file FOLDER/die removes it and is killed.
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -15,15 +18,22 @@
 /*readonly*/ CProxy_Cell cells;
 /*readonly*/ CProxy_Ledger ledger;
 /*readonly*/ int rounds;
+/*readonly*/ std::string folder;
 
 constexpr int count = 64;  // of cells; 7 has no divisor in common with it
+
+void watch_its_end() {
+  std::atexit([] {
+    if (unlink((folder + "/die").c_str()) == 0) kill(getpid(), SIGKILL);
+  });
+}
 
 class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* m) {
     mainProxy = thisProxy;
     rounds = std::stoi(m->argv[1]);
-    folder_ = m->argv[2];
+    folder = m->argv[2];
     delete m;
     registerExitFn([] { CkPrintf("breathe: the end\n"); });
     ledger = CProxy_Ledger::ckNew();
@@ -42,20 +52,16 @@ class Main : public CBase_Main {
     // What is waited for is another process, which needs this one to answer requests meanwhile.
     CcdCallFnAfter([](void* self, double) { static_cast<Main*>(self)->next(); }, this, 1);
   }
-  void pup(PUP::er& p) {
-    p | round_;
-    p | folder_;
-  }
+  void pup(PUP::er& p) { p | round_; }
 
  private:
   void next() {
     struct stat found {};
-    if (stat((folder_ + "/wait." + std::to_string(round_)).c_str(), &found) != 0) return cells.go(round_ + 1);
+    if (stat((folder + "/wait." + std::to_string(round_)).c_str(), &found) != 0) return cells.go(round_ + 1);
     CcdCallFnAfter([](void* self, double) { static_cast<Main*>(self)->next(); }, this, 10);
   }
 
   int round_ = 0;
-  std::string folder_;
 };
 
 class Ledger : public CBase_Ledger {
@@ -70,7 +76,7 @@ class Cell : public CBase_Cell {
  public:
   Cell() : value_(thisIndex + 1), weight_(1000, thisIndex) { usesAtSync = true; }
   explicit Cell(CkMigrateMessage*) {}
-  void pup(PUP::er& p) {
+  void pup(PUP::er& p) override {
     p | round_;
     p | value_;
     p | next_;

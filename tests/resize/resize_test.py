@@ -103,6 +103,21 @@ def check(layout, wishes, whole):
     print(f"{layout}: {len(failures)} failures so far", flush=True)
 
 
+def killed_at_its_end(whole):
+    """A process that is killed when the checkpoint for the resize is there: the run goes back to that, and has the PEs that
+    were asked for."""
+    run = Run("+p4 ++ppn 1")
+    (run.folder / "die").touch()
+    answer = run.ask_in_background("set_bitmap", 0, bitmap(4, 2))
+    run.wait_for("set_bitmap: 2 PEs in place of 4")
+    run.go_on(1)
+    expect("killed at its end: answered", answer(), b"")
+    run.finish(2)
+    expect("killed at its end: told", "the run goes back to its checkpoint in memory" in run.text, True)
+    expect("killed at its end: sums", sums(run.text), whole)
+    expect("killed at its end: PEs", pes_of_rounds(run.text), [4] + [2] * (ROUNDS - 1))
+
+
 def refusals(whole):
     """Each with its reason, to the client and as a warning."""
     run = Run("+p3")
@@ -164,6 +179,7 @@ def main():
         if not only or layout in only:
             check(layout, wishes, whole)
     if not only:
+        killed_at_its_end(whole)
         refusals(whole)
         no_checkpoint(whole)
         other_launcher(whole)

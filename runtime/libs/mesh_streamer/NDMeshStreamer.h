@@ -87,6 +87,7 @@ class MeshStreamer : public CBase_MeshStreamer<dtype, RouterType> {
   ~MeshStreamer() override {
     CcdCancelCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, on_idle_);
     disarm();
+    if (next_wave_ != nullptr) next_wave_->streamer = nullptr;
   }
   void pup(PUP::er& p) override;
 
@@ -99,6 +100,7 @@ class MeshStreamer : public CBase_MeshStreamer<dtype, RouterType> {
   // --- entries ---
   void init(int contributors_here, CkCallback start, CkCallback end, int priority, bool periodic) {
     begin(contributors_here, contributors_here, start, end, priority, periodic);
+    of_each_pe_ = true;
   }
   void init(int contributors, CkCallback start, CkCallback end, CProxy_CompletionDetector, int priority,
             bool periodic) {
@@ -183,6 +185,18 @@ class MeshStreamer : public CBase_MeshStreamer<dtype, RouterType> {
         },
         timer_, period_ms_);
   }
+  void settle_later() {
+    next_wave_ = new Timer{this};
+    CcdCallFnAfter(
+        [](void* argument, double) {
+          MeshStreamer* const self = static_cast<Timer*>(argument)->streamer;
+          delete static_cast<Timer*>(argument);
+          if (self == nullptr) return;
+          self->next_wave_ = nullptr;
+          self->settle();
+        },
+        next_wave_, 1);
+  }
   void disarm() {
     if (timer_) timer_->streamer = nullptr;
     timer_ = nullptr;
@@ -210,10 +224,12 @@ class MeshStreamer : public CBase_MeshStreamer<dtype, RouterType> {
   int priority_ = 0;
   int on_idle_ = -1;
   Timer* timer_ = nullptr;
+  Timer* next_wave_ = nullptr;  // of the end of a stream, when it is to come after a while
 
   CmiInt8 inserted_ = 0, delivered_ = 0;  // here, of all streams
   // Of the stream that runs.
   bool runs_ = false;
+  bool of_each_pe_ = false;               // init() was told of contributors on each PE
   int contributors_here_ = 0, done_ = 0;  // that have not been reported
   CkCallback end_;
   CmiInt8 inserted_before_ = -1, delivered_before_ = -1;  // the sums of the last wave
@@ -451,7 +467,8 @@ void MeshStreamer<dtype, RouterType>::receiveAlongRoute(MeshStreamerItems* messa
 // PE 0 hears from all that they have begun and how many contributors there are, and then that they are done. From then
 // on nothing is inserted but by clients. Waves follow, in each of which every PE sends what it keeps and counts; two
 // waves with the same sums, and as many items delivered as inserted, have seen all. (F. Mattern, "Algorithms for
-// distributed termination detection", 1987.)
+// distributed termination detection", 1987.) Behind two with the same sums and items that are not delivered the next
+// comes after a while: what those wait for may have any priority.
 
 template <class dtype, class RouterType>
 void MeshStreamer<dtype, RouterType>::begin(int contributors_here, int contributors, const CkCallback& start,
@@ -459,6 +476,7 @@ void MeshStreamer<dtype, RouterType>::begin(int contributors_here, int contribut
   if (runs_)
     CkAbort("MeshStreamer::init() on PE %d while a stream runs: begin it when the last one has ended", CkMyPe());
   runs_ = true;
+  of_each_pe_ = false;
   contributors_here_ = contributors_here;
   end_ = end;
   priority_ = priority;
@@ -483,16 +501,11 @@ void MeshStreamer<dtype, RouterType>::report(int begun, int contributors, int do
 
 template <class dtype, class RouterType>
 void MeshStreamer<dtype, RouterType>::counted(CmiInt8 inserted, CmiInt8 delivered) {
-  const bool ended = inserted == delivered && inserted == inserted_before_ && delivered == delivered_before_;
+  const bool same = inserted == inserted_before_ && delivered == delivered_before_;
+  const bool ended = inserted == delivered && same;
   inserted_before_ = inserted;
   delivered_before_ = delivered;
-  if (!ended && priority_ <= 0) return settle();
-  if (!ended) {
-    // Behind the items that wait here, which waves without a priority would keep waiting.
-    CkEntryOptions options;
-    options.setPriority(priority_);
-    return this->thisProxy[CkMyPe()].settle(&options);
-  }
+  if (!ended) return same ? settle_later() : settle();
   inserted_before_ = delivered_before_ = -1;
   runs_ = false;
   disarm();
@@ -510,6 +523,7 @@ void MeshStreamer<dtype, RouterType>::pup(PUP::er& p) {
   p | period_ms_;
   p | priority_;
   p | runs_;
+  p | of_each_pe_;
   p | contributors_here_;
   p | done_;
   p | end_;
@@ -520,7 +534,10 @@ void MeshStreamer<dtype, RouterType>::pup(PUP::er& p) {
   p | periodic;
   if (!p.isUnpacking()) return;
   buffers_.resize(static_cast<std::size_t>(router_.peers()));
-  if (begun_ > 0) begun_ = CkNumPes();
+  if (begun_ > 0 && begun_ != CkNumPes()) {
+    begun_ = CkNumPes();
+    if (of_each_pe_) contributors_ = contributors_here_ * CkNumPes();
+  }
   if (periodic) arm();
 }
 
