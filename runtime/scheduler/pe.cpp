@@ -555,10 +555,12 @@ void Pe::idle() {
     if (carrier->alone() && ++idle_rounds_ < spins_before_idle) return relax();
     begin_idle();
     if (has_work()) return;
+  } else if (!carrier->alone()) {
+    looked_ns_ = clock::now_ns();
   }
   conditions.raise(scheduler::condition_still_idle);
-  // Others of the thread may take long, and in most of the thread's turns a PE that found nothing has none.
-  if (!carrier->alone() && clock::now_ns() >= conditions.next_deadline_ns()) periodic();
+  // Others of the thread may take long, and a round looks at timers now and then only.
+  if (!carrier->alone() && looked_ns_ >= conditions.next_deadline_ns()) periodic();
   // A function for idle times or a timer, step()'s too, may have stopped the scheduler: no message tells a PE that
   // sleeps.
   if (has_work() || stop_requested_) return;
