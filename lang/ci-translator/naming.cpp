@@ -96,9 +96,9 @@ std::string indexTypes(const Entry& entry) {
     if (p.length) {
       type.pointers.push_back(false);
       type.isConst = type.isConst || !isNcpy(p);
-    } else if (type.pointers.empty() && type.references < 2 && !type.isFunction()) {
+    } else if (type.pointers.empty() && !type.isFunction()) {
       const bool isClass = !type.builtin || type.name == "bool";  // to Charm++ bool is a name like others
-      const bool byReference = type.references == 1 || (isClass && !type.isConst);
+      const bool byReference = type.references != 0 || (isClass && !type.isConst);
       if (byReference && p.defaultValue.empty()) {
         type.isConst = true;
         type.references = 1;

@@ -61,8 +61,9 @@ struct EntryNames {
 /// Parameter types of the method itself, as in a pointer to it.
 std::string methodTypes(const Entry& entry);
 /// The same as Charm++ has them in the pointer that idx_name() takes, and so in methods whose address programs give it:
-/// values of classes, enums and typedefs, and references, come as `const T&`, unless they have a default value, and
-/// arrays as `const T*`.
+/// values of classes, enums and typedefs, and references of both kinds, come as `const T&`, unless they have a default
+/// value, and arrays as `const T*`. Those that are sent without a copy are `T*` as in the method itself: Charm++ has
+/// CkNcpyBuffer there, which no method takes whose address could be given.
 std::string indexTypes(const Entry& entry);
 
 /// A reduction target that gets a second entry point, which unpacks the reduction's result. An array of a GPU's comes

@@ -148,7 +148,7 @@ class CkMarshalledMessage {
   void pup(PUP::er& p) { CkPupMessage(p, &message_); }
 };
 
-// What CkStartQD with an entry method delivers.
+// What an entry that CkStartQD() calls may take for its empty message.
 class CkQdMsg : public CkMessage {
  public:
   void* operator new(std::size_t size) { return CkAllocMsg(0, size, 0); }

@@ -30,8 +30,8 @@ constexpr std::uint32_t spins_before_sleep = 2000;
 // Between two rounds of a PE that spins on, mostly pauses: what computes on the same core's other thread loses less to
 // them than to rounds (ChaNGa on 16 PEs was three percent slower).
 constexpr std::uint64_t spin_gap_ns = 1000;
-// Timers are looked at in one of so many of the first rounds, less one, and in all of the later ones: a program that
-// polls by timers of no delay does nothing else while its PE is idle.
+// A mask: timers are looked at in one of eight of the first rounds, and in all of the later ones. A program that polls
+// by timers of no delay does nothing else while its PE is idle.
 constexpr std::uint32_t idle_timers_mask = 7;
 constexpr std::uint32_t spins_when_crowded = 50;
 // A gap between two idle rounds in which something else had the cpu, and for how long a PE takes its cpu for shared
@@ -555,9 +555,15 @@ void Pe::idle() {
     if (carrier->alone() && ++idle_rounds_ < spins_before_idle) return relax();
     begin_idle();
     if (has_work()) return;
+  } else if (!carrier->alone()) {
+    looked_ns_ = clock::now_ns();
   }
   conditions.raise(scheduler::condition_still_idle);
-  if (has_work()) return;
+  // Others of the thread may take long, and a round looks at timers now and then only.
+  if (!carrier->alone() && looked_ns_ >= conditions.next_deadline_ns()) periodic();
+  // A function for idle times or a timer, step()'s too, may have stopped the scheduler: no message tells a PE that
+  // sleeps.
+  if (has_work() || stop_requested_) return;
   if (carrier->yield(true)) return;
   const bool crowded = process.layout().oversubscribed;
   const std::uint32_t spins = crowded ? spins_when_crowded : spins_before_sleep;
@@ -576,7 +582,7 @@ void Pe::idle() {
     return;
   }
   periodic();
-  if (has_work()) return;
+  if (has_work() || stop_requested_) return;
   if (conditions.wanted(scheduler::condition_still_idle)) return relax();  // the program has work for idle times
   process.layer().sleep(index, next_deadline_ns());
   looked_ns_ = clock::now_ns();  // a sleep is no loss of the cpu

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "base/clock.h"
 #include "base/fatal.h"
 #include "base/leaving.h"
 #include "base/log.h"
@@ -84,10 +85,14 @@ void Carrier::run_turns() {
   int idle_turns = 0;
   for (unsigned turn = 0;; ++turn) {
     bool all_idle = true;
+    std::uint64_t now = 0;  // read where the first PE is to be passed over: a turn in which all work needs none
     for (Member& member : members_) {
       if (member.done) continue;
-      // A look into its inbox is cheaper than a switch to it and back; timers have their turn now and then.
-      if (member.idle && (turn & every_turn_mask) != 0 && member.pe->would_stay_idle()) continue;
+      // A look into its inbox and at its timers is cheaper than a switch to it and back.
+      if (member.idle && (turn & every_turn_mask) != 0 && member.pe->would_stay_idle()) {
+        if (now == 0) now = clock::now_ns();
+        if (now < member.pe->conditions.next_deadline_ns()) continue;
+      }
       running_ = &member;
       Pe::set_current(member.pe.get());
       member.idle = false;

@@ -1,12 +1,13 @@
 // A Converse program that checks what few programs need: reductions with numbers, over lists, groups and processes;
 // futures, tables, seeds, quiescence, persistent channels, strategies of threads, memory at fixed addresses, calls by
-// Cpm, threads of POSIX. In parts (converse_parts.h).
+// Cpm, threads of POSIX, timers of idle PEs. In parts (converse_parts.h).
 #include <converse.h>
 #include <signal.h>
 
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "converse_parts.h"
@@ -344,19 +345,46 @@ static int table_start() {
 }
 
 // --- timers of no delay ----------------------------------------------------------------------------------------------
-static int idle_turns, idle_turns_counted, timers_left;
+CpvDeclare(int, count_turns_index);
+CpvDeclare(int, run_timers_index);
+static int turns_counted, timers_left;
+static std::thread::id timers_thread;
 static void next_timer(void*, double) {
   if (--timers_left > 0) return CcdCallFnAfter(next_timer, nullptr, 0);
-  // One that looks at its timers in some of its idle rounds is late for each; PEs of one thread have turns in between.
-  CHECK(CmiNumPes() > 1 || idle_turns < 10 * 1000);
-  CcdCancelCallOnConditionKeep(CcdPROCESSOR_STILL_IDLE, idle_turns_counted);
+  // A PE that looks at its timers in some of its turns only is late for each.
+  CHECK(turns_counted < 10 * 1000);
   ack();
+}
+static void run_timers(void* message) {
+  CmiFree(message);
+  next_timer(nullptr, 0);
+}
+static void count_turn(void*) {
+  ++turns_counted;
+  if (timers_left > 0) CcdCallOnCondition(CcdPROCESSOR_STILL_IDLE, count_turn, nullptr);
+}
+// Turns are counted by another PE of the timers' thread, if there is one: one that counts its own gets each of them.
+static void count_turns(void* message) {
+  if (std::this_thread::get_id() != timers_thread) return CmiSyncSendAndFree(0, sizeof(Plain), message);
+  CmiFree(message);
+  count_turn(nullptr);
+  CmiSyncSendAndFree(0, sizeof(Plain), make(CpvAccess(run_timers_index)));
 }
 static int timers_start() {
   timers_left = 1000;
-  idle_turns_counted = CcdCallOnConditionKeep(
-      CcdPROCESSOR_STILL_IDLE, [](void*) { ++idle_turns; }, nullptr);
-  next_timer(nullptr, 0);
+  turns_counted = 0;
+  timers_thread = std::this_thread::get_id();
+  CmiSyncSendAndFree(CmiMyNodeSize() > 1 ? 1 : 0, sizeof(Plain), make(CpvAccess(count_turns_index)));
+  return 1;
+}
+
+// --- timers that end the scheduler: of an idle PE, and of one that was about to sleep --------------------------------
+static int stops_start() {
+  for (int i = 0; i < 2000; ++i) {
+    CcdCallFnAfter([](void*, double) { CsdExitScheduler(); }, nullptr, 0.03 + 0.0001 * i);
+    CsdScheduler(-1);
+  }
+  ack();
   return 1;
 }
 
@@ -721,7 +749,7 @@ static const Part parts[] = {{"reduce", reduce_start},     {"id", id_start},    
                              {"seed", seed_start},         {"quiet", quiet_start},     {"persistent", persistent_start},
                              {"strategy", strategy_start}, {"context", context_start}, {"window", window_start},
                              {"rare", rare_start},         {"cpm", cpm_start},         {"posix", posix_start},
-                             {"timers", timers_start}};
+                             {"timers", timers_start},     {"stops", stops_start}};
 
 // One mistake each: the run ends with a sentence.
 static void mistake(const std::string& name) {
@@ -795,6 +823,8 @@ static void start(int argc, char** argv) {
   HANDLER(context_index, context_arrived);
   HANDLER(window_index, window);
   HANDLER(window_told_index, window_told);
+  HANDLER(count_turns_index, count_turns);
+  HANDLER(run_timers_index, run_timers);
   CpvInitialize(int, local_index);
   CpvAccess(local_index) = CmiRegisterHandler(local_arrived);
   CpvInitialize(int, seed_info);

@@ -111,10 +111,10 @@ class Source : public CBase_Source {
   }
   void seen() {}
   // As Charm++ has the types of a method whose address is asked for.
-  void told(int, const double&, const std::vector<int>&, const bool&, const std::size_t&, const double*,
-            std::vector<int>) {}
+  void told(int, const double&, const std::vector<int>&, const bool&, const std::size_t&, const std::string&,
+            const double*, std::vector<int>) {}
   static void look() {
-    if (CkIndex_Source::idx_told(&Source::told) != CkIndex_Source::told(0, 0, {}, false, 0, nullptr, {}))
+    if (CkIndex_Source::idx_told(&Source::told) != CkIndex_Source::told(0, 0, {}, false, 0, {}, nullptr, {}))
       CkAbort("the address of a method is of another entry");
   }
 };
