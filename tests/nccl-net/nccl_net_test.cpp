@@ -516,7 +516,7 @@ void strangers(Rank& rank) {
 }
 
 // Many connect to a port and say nothing, more than rank 0 may have descriptors: the one that is meant gets in all the
-// same, behind them or `before` them: it has said who it is, and rank 0 has not looked yet when they come.
+// same, behind them or `before` them: it has said its token, and rank 0 has not looked yet when they come.
 void silence(Rank& rank, bool before) {
   std::array<char, kHandleBytes> bytes;
   void* listening = nullptr;
@@ -524,7 +524,7 @@ void silence(Rank& rank, bool before) {
   rank.swap(bytes.data(), bytes.size());
   std::vector<int> silent;
   Comms comms;
-  for (int turn = 0; before && turn < 3; ++turn) {  // comes, is greeted, says who it is
+  for (int turn = 0; before && turn < 3; ++turn) {  // comes, is greeted, says its token
     if (rank.number == 1 && turn != 1) rank.check(rank.net.connect(0, bytes.data(), &comms.send), "connect");
     if (rank.number == 0 && turn == 1) rank.check(rank.net.memory.accept(listening, &comms.receive, nullptr), "accept");
     rank.barrier();
