@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error_text.h"
 #include "base/secret.h"
 #include "base/this_host.h"
@@ -19,8 +20,10 @@ namespace periapt::nccl_net {
 namespace {
 
 constexpr std::uint32_t kLongestFrame = 16 << 10;  // an address has some hundred bytes
-// Connections that have not said what they are to say. Those that are meant say it at once.
+// Connections that have not said what they are to say, and how long the oldest of them may take before a new one has
+// its place. Those that are meant say it when their program asks again.
 constexpr std::size_t kMostArriving = 128;
+constexpr std::uint64_t kSilentNsMost = 1'000'000'000;
 
 struct Head {
   std::uint64_t magic = Handle::kMagic;
@@ -169,21 +172,35 @@ Result<std::unique_ptr<Listener>> Listener::open(const std::string& devices) {
 Listener::~Listener() { ::close(fd_); }
 
 std::optional<Listener::Arrived> Listener::look() {
+  // What has been said already counts before there is a need for room.
+  std::optional<Arrived> arrived = hear();
+  if (arrived) return arrived;
+  let_in();
+  return hear();
+}
+
+void Listener::let_in() {
+  const std::uint64_t now = clock::now_ns();
   for (std::size_t taken = 0; taken < kMostArriving; ++taken) {
+    // Those that say nothing must not take all descriptors of this process. Others wait in the system's queue.
+    const bool full = arriving_.size() == kMostArriving;
+    if (full && now - arriving_.front().since_ns < kSilentNsMost) return;
     const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0) break;
-    // Those that say nothing must not take all descriptors of this process.
-    if (arriving_.size() == kMostArriving) arriving_.erase(arriving_.begin());
-    arriving_.push_back(std::make_unique<Stream>(fd));
-    arriving_.back()->send(handle_.number);
+    if (fd < 0) return;
+    if (full) arriving_.erase(arriving_.begin());
+    arriving_.push_back({std::make_unique<Stream>(fd), now});
+    arriving_.back().stream->send(handle_.number);
   }
+}
+
+std::optional<Listener::Arrived> Listener::hear() {
   for (auto at = arriving_.begin(); at != arriving_.end();) {
-    std::optional<Stream::Frame> hello = (*at)->receive();
-    if (!hello && (*at)->failure().empty()) {
+    std::optional<Stream::Frame> hello = at->stream->receive();
+    if (!hello && at->stream->failure().empty()) {
       ++at;
       continue;
     }
-    std::unique_ptr<Stream> stream = std::move(*at);
+    std::unique_ptr<Stream> stream = std::move(at->stream);
     at = arriving_.erase(at);
     if (!hello || !equal_secrets(&hello->number, &handle_.token, sizeof(handle_.token))) continue;
     return Arrived{std::move(stream), std::move(hello->bytes)};

@@ -80,10 +80,16 @@ class Listener {
 
  private:
   explicit Listener(int fd) : fd_(fd) {}
+  void let_in();
+  std::optional<Arrived> hear();
 
+  struct Arriving {
+    std::unique_ptr<Stream> stream;
+    std::uint64_t since_ns;
+  };
   const int fd_;
   Handle handle_;
-  std::vector<std::unique_ptr<Stream>> arriving_;
+  std::vector<Arriving> arriving_;  // the oldest first
 };
 
 class Connector {

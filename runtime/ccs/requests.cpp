@@ -66,6 +66,9 @@ struct OfPe {
 };
 PerPe<OfPe> of_pe;
 
+// What a request to a PE takes beside its name and its bytes: a message in its allocator's block, and its answer.
+constexpr std::size_t kBesideBytes = sizeof(Envelope) + sizeof(RequestHead) + sizeof(std::string) + 128;
+
 // On PE 0.
 struct Open {
   std::string handler;
@@ -97,11 +100,11 @@ Message message_of(int entry, const Head& head, std::string_view name, std::stri
 
 // ---- on PE 0
 
-// A name that a client sent, for a terminal: it may have any bytes.
+// A name that a client sent, for a terminal: it may have any bytes, and those from 0x80 on make control characters too.
 std::string shown(std::string_view name) {
   std::string text(name);
   std::replace_if(
-      text.begin(), text.end(), [](unsigned char byte) { return byte < ' ' || byte == 0x7F; }, '?');
+      text.begin(), text.end(), [](unsigned char byte) { return byte < ' ' || byte >= 0x7F; }, '?');
   return text;
 }
 
@@ -129,7 +132,8 @@ std::vector<int> receivers(ClientRequest& request, int pes) {
     return {};
   }
   // A PE may be named again, and each time it gets the bytes: a long list would make more of some MiB than a host has.
-  const std::size_t each = request.bytes.size() - 4 * count + sizeof(RequestHead);
+  // What surrounds them counts too: a message, and the room for an answer.
+  const std::size_t each = request.bytes.size() - 4 * count + request.handler.size() + kBesideBytes;
   if (count > static_cast<std::size_t>(pes) && count > Server::kRequestMost / each) {
     refuse(request, "names PEs " + std::to_string(count) + " times, and there are PEs 0 to " + std::to_string(pes - 1));
     return {};

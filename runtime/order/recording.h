@@ -6,9 +6,8 @@
 //                   collection, element
 //                1  a decision: how many bytes, and they
 //                2  a number and k: of those with that number the one runs that came when k others waited
-//                3  the place (see Polls) of what runs next and until there is another one: polls, and twice the depth,
-//                and one more
-//                   inside of the last poll
+//                3  the place (see Polls) of what runs next: polls begun, of that piece alone; and twice the depth, one
+//                   more inside of the last poll, of those behind it too
 //                n  the first of those with number n runs
 //
 // The file is memory of the system's from the first byte on: what a process has written before it is killed is there.

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/clock.h"
 #include "base/fatal.h"
 #include "base/log.h"
 #include "runtime/objects/pe_objects.h"
@@ -12,6 +13,9 @@
 namespace periapt::order {
 
 namespace {
+// How long a poll is held for a piece that ran in it.
+constexpr std::uint64_t hold_ns_max = 1'000'000'000;
+
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
   fatal("the recording " + name + " cannot be replayed: " + why, "+replay", "",
         "replay with the program, the arguments and the layout of the run that recorded it");
@@ -67,9 +71,14 @@ bool Replay::has_next() const {
   return !unordered_.empty() || alike_next() != nullptr || (free_ && free_->has_next());
 }
 
-// Of the first piece of all a PE knows nothing yet.
+// Of the first piece of all a PE knows nothing yet. What ran in this poll may be the answer to what the program sends
+// only when it has stopped polling for a time, and this time it has polled more often until then: a poll that was held
+// in vain ends, and a later one may run it. The time is the piece's, as timers and other steps go on in the poll.
 bool Replay::holds_poll() const {
-  return reader_ && next_.kind == RecordingReader::Event::piece && polls_.is_in(next_.polls);
+  if (!reader_ || next_.kind != RecordingReader::Event::piece || !polls_.is_in(next_.polls)) return false;
+  const std::uint64_t now = clock::now_ns();
+  if (held_since_ns_ == 0) held_since_ns_ = now;
+  return now - held_since_ns_ < hold_ns_max;
 }
 
 bool Replay::take(Arrival& next) {
@@ -83,6 +92,7 @@ bool Replay::take(Arrival& next) {
     --held_;
     ++done_;
     polls_.begun = 0;
+    held_since_ns_ = 0;
     advance();
     return true;
   }
@@ -115,7 +125,8 @@ std::string Replay::stands(Pe& pe) const {
   else if (next_.kind == Event::decision)
     text += "expected next: a decision of a load balancer";
   else
-    text += "expected next: " + next_.what.describe(*pe.objects);
+    text += "expected next: " + next_.what.describe(*pe.objects) +
+            (polls_.lets_run(next_.polls) ? "" : " (within another poll of an entry than the one it is in)");
   std::vector<std::pair<std::uint64_t, const Piece*>> got;
   for (const auto& [piece, all] : waiting_)
     for (const Waiting& one : all) got.push_back({one.coming, &piece});

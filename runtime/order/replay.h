@@ -51,7 +51,8 @@ class Replay final : public Ordering {
   std::uint64_t done_ = 0;  // pieces of work
   std::uint64_t comings_ = 0;
   Polls polls_;
-  std::size_t held_ = 0;  // in waiting_
+  mutable std::uint64_t held_since_ns_ = 0;  // a poll waits for the next piece; 0: none has
+  std::size_t held_ = 0;                     // in waiting_
   std::unordered_map<Piece, std::deque<Waiting>, PieceHash> waiting_;
   std::deque<Arrival> unordered_;
   std::optional<InOrder> free_;  // behind the end of a recording that is not whole

@@ -42,7 +42,8 @@ class Ordering {
   // A scheduler begins or ends to run within what runs here: an entry that polls, say.
   virtual void begin_poll() {}
   virtual void end_poll() {}
-  // take() has found nothing, but will: what is next ran within the poll that is under way, which may not end before.
+  // take() has found nothing, but is to: what is next ran within the poll that is under way, which waits for it a
+  // while.
   virtual bool holds_poll() const { return false; }
   // Whether its order is written down, or given: what clocks decide beside it would not come again.
   virtual bool is_recorded() const { return false; }

@@ -55,6 +55,9 @@ def asked_wrongly(program):
     expect("PEs that are not named", program.ask("echo", -1000000, b"xy"), None)
     # Each of them would get what follows the list.
     expect("a PE too often", program.ask("echo", -300, struct.pack(">300I", *[0] * 300) + b"x" * 1_000_000 + b"\0"), None)
+    # And of those that get nothing else each costs a message.
+    expect("a PE a million times", program.ask("echo", -2_000_000, struct.pack(">I", 0) * 2_000_000), None)
+    expect("a name that would clear the screen in UTF-8", program.ask("\x9b2Jcd"), None)
     expect("a name that would clear the screen", program.ask("\x1b[2Jab\x7f"), None)
     expect("too much", program.send(program.request("echo")[:36] + struct.pack(">Ii32s", 0x1fffffff, 0, b"echo")), b"")
     expect("signed", program.send(program.request("echo")[:36] + struct.pack(">Ii32s", 0x80000100, 0, b"echo")), b"")
@@ -74,6 +77,7 @@ SAID = ["does not know the token of this run.*--?server-open lets in all|does no
         r"a request for bananas, and no handler of that name is registered on PE 0; there: caller, echo, ",
         rf"a request for echo is for PE {PES}, and there are PEs 0 to {PES - 1}", "names PE 99, and there are PEs",
         rf"a request for echo names PEs 300 times, and there are PEs 0 to {PES - 1}", r"a request for \?\[2Jab\?, and no handler",
+        r"a request for \?\?2Jcd, and no handler", "names PEs 2000000 times",
         "is for 1000000 PEs and does not name them", "wants to send more than 256 MiB", "signed", "names no handler",
         "sends more than its request", "answered twice", "left in the middle of its request"]
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""+fuzz, +record and +replay as a user gives them. Usage: order_test.py CHAOS OTHER SEEDS MAKING
+"""+fuzz, +record and +replay as a user gives them. Usage: order_test.py CHAOS OTHER SEEDS MAKING ASKING
 
 CHAOS is tests/order/chaos.cpp: what it prints depends on the order of all its messages. OTHER is another program. SEEDS is
 tests/seeds/converse_seeds.cpp, which ends when CmiStartQD() tells. MAKING is tests/programs/making.cpp, whose constructors poll.
+ASKING is tests/order/asking.cpp, which polls before it asks.
 """
 import os
 import re
@@ -10,13 +11,13 @@ import subprocess
 import sys
 import tempfile
 
-CHAOS, OTHER, SEEDS, MAKING = (os.path.abspath(path) for path in sys.argv[1:5])
+CHAOS, OTHER, SEEDS, MAKING, ASKING = (os.path.abspath(path) for path in sys.argv[1:6])
 failed = []
 
 
-def run(program, *words):
-    """Status, all that was printed."""
-    done = subprocess.run([program, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+def run(program, *words, **more):
+    """Status, all that was printed. `more` is of the environment."""
+    done = subprocess.run([program, *words], env={**os.environ, **more}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     return done.returncode, done.stdout
 
 
@@ -86,6 +87,16 @@ def polled():
                 check(status == 0 and "all checks passed" in text, f"{layout}: it is replayed", text)
 
 
+def asked():
+    """Clocks say how often a program polls before it asks: less often or more often, what it asks for is no part of it."""
+    for layout in (["+p2"], ["+p2", "+ppn", "1"]):
+        status, text = run(ASKING, *layout, "+record", "asks", ASKING_POLLS="50")
+        check(status == 0, f"{layout}: a program that polls before it asks is recorded", text)
+        for polls in ("5", "50", "100000"):
+            status, text = run(ASKING, *layout, "+replay", "asks", ASKING_POLLS=polls)
+            check(status == 0 and "answered" in text, f"{layout}: with {polls} polls it is replayed", text)
+
+
 def crashed():
     status, text = run(CHAOS, "60", "90", "+p4", "+fuzz", "3", "+record", "crash")
     sentence = re.search(r"cell 0 crashes, its history is \w+", text)
@@ -128,7 +139,7 @@ def refused():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (fuzzed, replayed, searched, polled, crashed, refused):
+    for part in (fuzzed, replayed, searched, polled, asked, crashed, refused):
         part()
 print(f"{len(failed)} failed")
 sys.exit(1 if failed else 0)
