@@ -53,7 +53,7 @@ class Agent final : public Hub {
     if (!started_) return !above_.open();
     if (!all_ended()) return false;
     if (!std::exchange(has_told_, true)) up({FrameKind::agent_leaves, 0, 0, {}});
-    return (above_.queued() == 0 || above_.out() < 0 || !above_.open());
+    return above_.queued() == 0 || above_.out() < 0 || !above_.open();
   }
   bool output_is_stuck() const override { return above_.queued() > kMuchQueued; }
 
