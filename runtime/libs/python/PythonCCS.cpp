@@ -49,12 +49,16 @@ void PythonCCS::take(const Answer& answer) {
   close_if_whole(answer.reply.request);
 }
 
-// Each element has added 1, and the number of the request.
+// How many elements were asked, and by which request.
 void PythonCCS::counted(CkReductionMsg* m) {
-  const auto* sums = static_cast<const unsigned long long*>(m->getData());
-  const unsigned long long request = sums[1] / sums[0];
-  open_->all[request].parts = sums[0];
+  CkReduction::tupleElement* values = nullptr;
+  int value_count = 0;
+  m->toTuple(&values, &value_count);
+  const auto parts = *static_cast<const unsigned long long*>(values[0].getData());
+  const auto request = *static_cast<const unsigned long long*>(values[1].getData());
+  delete[] values;
   delete m;
+  open_->all[request].parts = parts;
   close_if_whole(request);
 }
 
@@ -99,9 +103,13 @@ PythonObject::~PythonObject() = default;
 
 void PythonObject::pyRequest(CkCcsRequestMsg* request) {
   if (auto* element = dynamic_cast<ArrayElement*>(this)) {
-    const unsigned long long sums[] = {1, request->reply.request};
-    element->contribute(sizeof sums, sums, CkReduction::sum_ulong_long,
-                        CkCallback(CkIndex_PythonCCS::counted(nullptr), pythonCcsProxy));
+    // How many elements there are, and of which request: its number has 64 bits, so it can't be summed.
+    unsigned long long one = 1, number = request->reply.request;
+    CkReduction::tupleElement values[] = {{sizeof one, &one, CkReduction::sum_ulong_long},
+                                          {sizeof number, &number, CkReduction::max_ulong_long}};
+    CkReductionMsg* const all = CkReductionMsg::buildFromTuple(values, 2);
+    all->setCallback(CkCallback(CkIndex_PythonCCS::counted(nullptr), pythonCcsProxy));
+    element->contribute(all);
   }
   interpreters_->serve(*request, dynamic_cast<Chare*>(this) != nullptr && dynamic_cast<IrrGroup*>(this) == nullptr);
   delete request;
