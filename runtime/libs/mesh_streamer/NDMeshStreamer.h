@@ -86,8 +86,8 @@ class MeshStreamer : public CBase_MeshStreamer<dtype, RouterType> {
  public:
   ~MeshStreamer() override {
     CcdCancelCallOnConditionKeep(CcdPROCESSOR_BEGIN_IDLE, on_idle_);
-    disarm();
-    if (next_wave_ != nullptr) next_wave_->streamer = nullptr;
+    call_off(timer_);
+    call_off(next_wave_);
   }
   void pup(PUP::er& p) override;
 
@@ -165,41 +165,38 @@ class MeshStreamer : public CBase_MeshStreamer<dtype, RouterType> {
     std::vector<CkArrayIndex> targets;
   };
   struct Timer {
-    MeshStreamer* streamer;
+    MeshStreamer* streamer;  // null: it has been called off
+    void (MeshStreamer::*next)();
   };
 
   void watch() {
     on_idle_ = CcdCallOnConditionKeep(
         CcdPROCESSOR_BEGIN_IDLE, [](void* self) { static_cast<MeshStreamer*>(self)->idle(); }, this);
   }
-  void arm() {
-    timer_ = new Timer{this};
+  Timer* call_after(double ms, void (MeshStreamer::*next)()) {
+    Timer* const timer = new Timer{this, next};
     CcdCallFnAfter(
         [](void* argument, double) {
-          Timer* const timer = static_cast<Timer*>(argument);
-          MeshStreamer* const self = timer->streamer;
-          delete timer;
-          if (self == nullptr) return;
-          self->flush();
-          self->arm();
-        },
-        timer_, period_ms_);
-  }
-  void settle_later() {
-    next_wave_ = new Timer{this};
-    CcdCallFnAfter(
-        [](void* argument, double) {
-          MeshStreamer* const self = static_cast<Timer*>(argument)->streamer;
+          const Timer timer = *static_cast<Timer*>(argument);
           delete static_cast<Timer*>(argument);
-          if (self == nullptr) return;
-          self->next_wave_ = nullptr;
-          self->settle();
+          if (timer.streamer) (timer.streamer->*timer.next)();
         },
-        next_wave_, 1);
+        timer, ms);
+    return timer;
   }
-  void disarm() {
-    if (timer_) timer_->streamer = nullptr;
-    timer_ = nullptr;
+  static void call_off(Timer*& timer) {
+    if (timer) timer->streamer = nullptr;
+    timer = nullptr;
+  }
+  void arm() { timer_ = call_after(period_ms_, &MeshStreamer::flush_and_arm); }
+  void flush_and_arm() {
+    flush();
+    arm();
+  }
+  void settle_later() { next_wave_ = call_after(1, &MeshStreamer::settle_now); }
+  void settle_now() {
+    next_wave_ = nullptr;
+    settle();
   }
   void begin(int contributors_here, int contributors, const CkCallback& start, const CkCallback& end, int priority,
              bool periodic);
@@ -508,7 +505,7 @@ void MeshStreamer<dtype, RouterType>::counted(CmiInt8 inserted, CmiInt8 delivere
   if (!ended) return same ? settle_later() : settle();
   inserted_before_ = delivered_before_ = -1;
   runs_ = false;
-  disarm();
+  call_off(timer_);
   if (!end_.isInvalid()) this->contribute(end_);
 }
 
