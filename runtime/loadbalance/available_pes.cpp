@@ -1,4 +1,4 @@
-// See available_pes.h and lb_manager.h.
+// See available_pes.h.
 #include "runtime/loadbalance/available_pes.h"
 
 #include <algorithm>
@@ -7,9 +7,7 @@
 
 #include "base/fatal.h"
 #include "base/log.h"
-#include "runtime/loadbalance/lb_manager.h"
 #include "runtime/objects/pe_objects.h"
-#include "runtime/scheduler/process.h"
 
 namespace periapt::loadbalance {
 
@@ -44,23 +42,3 @@ void AvailablePes::say_unread(const char* strategy) {
 }
 
 }  // namespace periapt::loadbalance
-
-using periapt::Process;
-using periapt::loadbalance::available_pes;
-
-// The PE that balances stays the same one, which +LBCentPE names before the run.
-void LBManager::set_avail_vector(const char* available, int) {
-  available_pes().set(available, Process::current()->pes());
-}
-const char* LBManager::availVector() const {
-  static thread_local std::vector<char> all;
-  get_avail_vector(all);
-  return all.data();
-}
-void LBManager::get_avail_vector(char* available) const {
-  for (int pe = 0; pe < Process::current()->pes(); ++pe) available[pe] = available_pes().may_get(pe);
-}
-void LBManager::get_avail_vector(std::vector<char>& available) const {
-  available.resize(static_cast<std::size_t>(Process::current()->pes()));
-  get_avail_vector(available.data());
-}

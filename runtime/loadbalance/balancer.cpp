@@ -5,20 +5,13 @@
 #include <cassert>
 #include <cstring>
 #include <deque>
-#include <mutex>
-#include <set>
-#include <unordered_map>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/fatal.h"
 #include "base/log.h"
-#include "machine/sim/machine.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/array/array_migration.h"
-#include "runtime/array/packing_attempt.h"
 #include "runtime/face/startup.h"
-#include "runtime/loadbalance/available_pes.h"
 #include "runtime/loadbalance/classic/balancers.h"
 #include "runtime/loadbalance/classic/predictor.h"
 #include "runtime/loadbalance/coordinator.h"
@@ -55,27 +48,7 @@ std::vector<T> all_of(const Delivery& call) {
   return all;
 }
 
-// Relative to a PE that does a fixed piece of work in 10 ms.
-double measured_speed() {
-  const std::uint64_t start = clock::thread_cpu_ns();
-  std::uint64_t value = 1;
-  for (int i = 0; i < 8'000'000; ++i) value = value * 6364136223846793005u + 1442695040888963407u;
-  volatile std::uint64_t keep = value;
-  static_cast<void>(keep);
-  return 1e7 / static_cast<double>(std::max<std::uint64_t>(clock::thread_cpu_ns() - start, 1));
-}
 }  // namespace
-
-double load_of(const TimeSpent& spent) {
-  switch (options().clock) {
-    case LoadClock::processor:
-      return spent.processor;
-    case LoadClock::gpu:
-      return spent.gpu;
-    default:
-      return spent.wall;
-  }
-}
 
 void Balancer::register_entries() {
   register_base_classes();
@@ -109,9 +82,7 @@ void Balancer::register_entries() {
   entry_resumed_element = register_runtime_entry("ResumeFromSync", on_late);  // a name for messages only
 }
 
-Balancer::Balancer(Pe& pe) : pe_(pe), meter_(pe, options().clock == LoadClock::processor), traffic_(pe, meter_) {
-  if (options().test_speed) speed_ = measured_speed();
-  meter_.restart();  // the first interval begins here
+Balancer::Balancer(Pe& pe) : pe_(pe), objects_(pe) {
   if (options().period > 0) {
     period_ = options().period;
     take_all();
@@ -122,46 +93,19 @@ Balancer::~Balancer() = default;
 
 // --- taking part -----------------------------------------------------------------------------------------------------
 
-std::int32_t Balancer::take_record() {
-  if (free_.empty()) {
-    free_.push_back(static_cast<std::int32_t>(records_.size()));
-    records_.emplace_back();
-    said_.emplace_back();
-    meter_.reserve(free_.back());
-    measure();
-  }
-  const std::int32_t number = free_.back();
-  free_.pop_back();
-  return number;
-}
-
-int Balancer::add(ArrayElement& element, const BalanceTravel& travel) {
+std::int32_t Balancer::add(ArrayElement& element, const BalanceTravel& travel) {
   if (all_take_part_) refuse_at_sync(element);
-  const std::int32_t number = take_record();
-  Record& record = records_[number];
-  record.element = &element;
-  record.state = travel.state;
-  said_[number].position = {};
-  said_[number].phases.reset();
-  said_[number].user_data.clear();
+  const std::int32_t number = objects_.add(element, travel);
   set_record(element, number);
-  meter_.spent(number) = travel.spent;
-  traffic_.set_name(number, name_of(*pe_.objects, {element.ckGetArrayID().index(), element.ckGetID()}));
-  ++members_;
-  waiting_ += counts(record);
+  if (objects_.is_first()) objects_.measure(step_);
+  waiting_ += objects_[number].waits_in(step_);
   return number;
 }
 
 void Balancer::remove(ArrayElement& element) {
   const std::int32_t number = record_of(element);
-  Record& record = records_[number];
-  meter_.forget(number);
-  gpu_times_.forget(number);
-  --members_;
-  waiting_ -= counts(record);
-  record.element = nullptr;
-  ++record.serial;
-  free_.push_back(number);
+  waiting_ -= objects_[number].waits_in(step_);
+  objects_.remove(number);
   set_record(element, -1);
 }
 
@@ -175,19 +119,19 @@ void Balancer::born(ArrayElement& element) {
 void Balancer::arrived(ArrayElement& element, const BalanceTravel& travel) {
   Position position;
   if (record_of(element) >= 0) {  // its pup() said where it is
-    position = said_[record_of(element)].position;
+    position = objects_.said(record_of(element)).position;
     remove(element);
   }
-  const int number = add(element, travel);
-  said_[number].position = position;
-  Record& record = records_[number];
-  if (record.state.moved) {
-    record.state.moved = false;
+  const std::int32_t number = add(element, travel);
+  objects_.said(number).position = position;
+  BalanceState& state = objects_[number].state;
+  if (state.moved) {
+    state.moved = false;
     moving_ = true;
     --expected_;
     tell_when_settled();
   }
-  if (record.state.in_sync && record.state.step < step_) call(pe_.index, entry_late);
+  if (state.in_sync && state.step < step_) call(pe_.index, entry_late);
   tell_when_ready();
 }
 
@@ -198,26 +142,14 @@ void Balancer::died(ArrayElement& element) {
 
 BalanceTravel Balancer::left(ArrayElement& element) {
   const std::int32_t number = record_of(element);
-  gpu_times_.charge();
+  objects_.gpu_times().charge();
   // Mostly in the entry that it leaves from.
-  const BalanceTravel travel{meter_.up_to_now(number), records_[number].state};
+  const BalanceTravel travel{objects_.spent(element), objects_[number].state};
   remove(element);
   tell_when_ready();
   return travel;
 }
 
-TimeSpent Balancer::spent(const ArrayElement& element) const {
-  return const_cast<Meter&>(meter_).up_to_now(record_of(element));
-}
-double Balancer::load(const ArrayElement& element) const {
-  const_cast<GpuTimes&>(gpu_times_).charge();
-  return load_of(spent(element));
-}
-void Balancer::set_load(ArrayElement& element, double seconds) {
-  gpu_times_.charge();
-  const double gpu = options().clock == LoadClock::gpu ? seconds : spent(element).gpu;
-  meter_.up_to_now(record_of(element)) = {seconds, seconds, gpu};
-}
 std::string Balancer::describe(const ObjectLoad& object) {
   if (ObjectManagers::is_own(object.array))
     return "object " + std::to_string(object.element) + " of manager " + std::to_string(-object.array);
@@ -225,13 +157,9 @@ std::string Balancer::describe(const ObjectLoad& object) {
   return array ? array->describe(object.element) : "element " + std::to_string(object.element);
 }
 LDObjHandle Balancer::add_own(const LDOMHandle& manager, CmiUInt8 id, void* user, bool migratable) {
-  const std::int32_t record = take_record();
-  meter_.spent(record) = {};
-  return own_objects_.add(manager, id, user, migratable, record);
-}
-void Balancer::remove_own(const LDObjHandle& object) {
-  free_.push_back(own_objects_.remove(object));
-  gpu_times_.forget(free_.back());
+  const LDObjHandle object = objects_.add_own(manager, id, user, migratable);
+  if (objects_.is_first()) objects_.measure(step_);
+  return object;
 }
 void Balancer::own_arrived(const LDObjHandle&, bool is_awaited) {
   if (!is_awaited || !began_) return;  // the program has moved it
@@ -241,24 +169,16 @@ void Balancer::own_arrived(const LDObjHandle&, bool is_awaited) {
 }
 void Balancer::set_position(ArrayElement& element, Position position) {
   if (record_of(element) < 0) born(element);  // called from its constructor
-  said_[record_of(element)].position = position;
+  objects_.said(record_of(element)).position = position;
 }
 void Balancer::set_phases(ArrayElement& element, const PhaseParts& parts) {
   if (record_of(element) < 0) born(element);  // called from its constructor
-  said_[record_of(element)].phases = parts;
+  objects_.said(record_of(element)).phases = parts;
 }
 
-int Balancer::claim_user_data(int bytes) {
-  constexpr std::uint32_t alignment = 16;
-  const int place = static_cast<int>(user_bytes_);
-  user_bytes_ += (static_cast<std::uint32_t>(std::max(bytes, 0)) + alignment - 1) / alignment * alignment;
-  return place;
-}
 char* Balancer::user_data(ArrayElement& element) {
   if (record_of(element) < 0) born(element);  // called from its constructor
-  std::vector<char>& data = said_[record_of(element)].user_data;
-  data.resize(user_bytes_);
-  return data.data();
+  return objects_.user_data(record_of(element));
 }
 
 std::string Balancer::describe_waiting() const {
@@ -277,12 +197,12 @@ std::string Balancer::describe_waiting() const {
   if (const std::string name = undecided(step_); !name.empty())
     clients += "the member of " + name + " on PE " + std::to_string(pe_.index) +
                " has not called ProcessMigrationDecision() yet\n";
-  if (members_ == 0) return clients;
-  std::string text = std::to_string(waiting_) + " of " + std::to_string(members_) + " elements on PE " +
+  if (objects_.elements() == 0) return clients;
+  std::string text = std::to_string(waiting_) + " of " + std::to_string(objects_.elements()) + " elements on PE " +
                      std::to_string(pe_.index) + " wait in AtSync";
   const char* before = "; not called yet by ";
-  for (const Record& record : records_) {
-    if (!record.element || counts(record)) continue;
+  for (const ObjectRecords::Record& record : objects_.all()) {
+    if (!record.element || record.waits_in(step_)) continue;
     text += before + array_manager(record.element->ckGetArrayID()).describe(record.element->ckGetID());
     before = ", ";
   }
@@ -290,20 +210,12 @@ std::string Balancer::describe_waiting() const {
 }
 
 void Balancer::turn_instrument(bool on) {
-  instrument_wanted_ = on;
-  if (!on || members_ > 0 || own_objects_.size() > 0) measure();
+  objects_.turn_instrument(on);
+  if (!on || objects_.size() > 0) objects_.measure(step_);
 }
 void Balancer::turn_communication(bool on) {
-  communication_wanted_ = on;
-  if (!records_.empty()) measure();
-}
-void Balancer::measure() {
-  if (options().off) return;
-  meter_.turn(instrument_wanted_);
-  traffic_.turn(instrument_wanted_ && counts_communication());
-}
-bool Balancer::counts_communication() const {
-  return communication_wanted_.value_or(options().communication(step_)) && !options().never_count_messages;
+  objects_.turn_communication(on);
+  if (!objects_.empty()) objects_.measure(step_);
 }
 void Balancer::set_predictor(LBPredictorFunction* function, int window) {
   if (!coordinator_) return;
@@ -324,10 +236,6 @@ void Balancer::set_predictor(LBPredictorFunction* function, int window) {
 }
 void Balancer::change_predictor(LBPredictorFunction* function) {
   if (predictor_window_ > 0) set_predictor(function, predictor_window_);
-}
-void Balancer::clear_loads() {
-  meter_.restart();
-  traffic_.restart();
 }
 
 // --- sending ---------------------------------------------------------------------------------------------------------
@@ -383,11 +291,11 @@ void Balancer::at_sync(ArrayElement& element, ArrayElement& caller) {
   if (all_take_part_) refuse_at_sync(element);
   if (record_of(element) < 0) born(element);  // called from its constructor
   const std::int32_t number = record_of(element);
-  if (records_[number].state.in_sync)
+  if (objects_[number].state.in_sync)
     fatal("AtSync() is called twice", describe_running(pe_), "the element has not been resumed since the last call",
           "go on in ResumeFromSync()");
   if (ArrayElement& base = measured(caller) ? element : caller; !measured(base)) base.UserSetLBLoad();
-  BalanceState& state = records_[number].state;
+  BalanceState& state = objects_[number].state;
   state.in_sync = true;
   state.step = std::max(step_ + closed_, state.resumed + 1);
   ++waiting_;
@@ -395,19 +303,18 @@ void Balancer::at_sync(ArrayElement& element, ArrayElement& caller) {
 }
 
 bool Balancer::waits(const ArrayElement& element) const {
-  return record_of(element) >= 0 && records_[record_of(element)].state.in_sync;
+  return record_of(element) >= 0 && objects_.all()[static_cast<std::size_t>(record_of(element))].state.in_sync;
 }
 // Until all are there it is not counted, so that no step begins.
 void Balancer::waits_again(ArrayElement& element, double seconds) {
   if (record_of(element) < 0) born(element);
-  BalanceState& state = records_[record_of(element)].state;
+  BalanceState& state = objects_[record_of(element)].state;
   state.in_sync = true;
   state.step = step_;
-  meter_.up_to_now(record_of(element)) = {seconds, seconds, seconds};
+  objects_.meter().up_to_now(record_of(element)) = {seconds, seconds, seconds};
 }
 void Balancer::remade() {
-  waiting_ = 0;
-  for (const Record& record : records_) waiting_ += record.element && counts(record);
+  waiting_ = objects_.waiting_in(step_);
   if (waiting_ > 0) tell_when_ready();
 }
 
@@ -417,19 +324,19 @@ void Balancer::on_hold(Pe& pe, Delivery&) { Balancer::of(pe).coordinator_->hold_
 void Balancer::on_go_on(Pe& pe, Delivery&) { Balancer::of(pe).coordinator_->go_on(); }
 
 Count Balancer::count() {
-  return {members_ + barrier_.members(),
+  return {objects_.elements() + barrier_.members(),
           waiting_ + barrier_.waiting(step_),
           elements_sent,
           elements_received,
           arrays_known,
-          meter_.wall() - meter_.idle(),
+          objects_.meter().wall() - objects_.meter().idle(),
           barrier_.members(),
-          own_objects_.size()};
+          objects_.own().size()};
 }
 
 // (While a step's elements move every PE is ready, and the coordinator wants to hear of it for the next step only.)
 void Balancer::tell_when_ready() {
-  if (moving_ || all_take_part_ || members_ != waiting_) return;
+  if (moving_ || all_take_part_ || objects_.elements() != waiting_) return;
   const std::uint32_t clients = barrier_.waiting(step_);
   if (clients != barrier_.members() || (told_ && told_waiting_ == waiting_ + clients)) return;
   told_ = true;
@@ -466,8 +373,8 @@ void Balancer::collect(bool loads) {
     closed_ = true;
     begin_step();
     // Also those elements that called after an attempt that was given up.
-    for (Record& record : records_)
-      if (record.element && counts(record)) record.state.step = step_;
+    for (ObjectRecords::Record& record : objects_.all())
+      if (record.waits_in(step_)) record.state.step = step_;
   } else {
     told_ = false;
   }
@@ -513,142 +420,6 @@ void Balancer::on_loads(Pe& pe, Delivery& call) {
   coordinator.answer(from, call.read<Count>());
 }
 
-namespace {
-// Of all that moves together. Returns what is wrong with the pup() of one of them.
-std::string measure_packed(const ArrayManager& array, std::uint64_t id, std::uint64_t* bytes) {
-  for (ArrayManager* bound : array.bound()) {
-    ArrayElement* const element = bound->find(id);
-    if (!element) continue;
-    PUP::sizer sizer;
-    const std::string wrong = attempt_pup([&]() -> std::string {
-      element->virtual_pup(sizer);
-      return "";
-    });
-    if (!wrong.empty()) return "pup() of " + bound->describe(id) + " " + wrong;
-    *bytes += sizer.size();
-  }
-  return "";
-}
-
-// The first of each class that cannot move is named.
-bool is_first_of(int type) {
-  static std::mutex lock;
-  static std::set<int> named;
-  const std::lock_guard<std::mutex> held(lock);
-  return named.insert(type).second;
-}
-}  // namespace
-
-// From now on strategies know that it stays.
-void Balancer::keep_here(ArrayElement& element, const std::string& why) {
-  element.setMigratable(false);
-  const int type = array_manager(element.ckGetArrayID()).type();
-  if (!is_first_of(type)) return;
-  log::warn("load balancing, step " + std::to_string(step_) + ": " + why + "; it stays on PE " +
-            std::to_string(pe_.index) + " in this step and those that follow. (Others of class " +
-            registry().chares[static_cast<std::size_t>(type)].name +
-            " are not named.) Mend its pup(), or say setMigratable(false) in its constructors");
-}
-// Neither it nor what is bound to it has a thread that runs or a class that could not be made again.
-bool Balancer::can_move(ArrayManager& manager, std::uint64_t id) const {
-  for (ArrayManager* bound : manager.bound()) {
-    if (can_be_made_again(bound->type()) || !bound->find(id)) continue;
-    if (options().strategy(step_) && is_first_of(bound->type()))
-      log::warn(std::string("load balancing: elements of class ") +
-                registry().chares[static_cast<std::size_t>(bound->type())].name +
-                " stay where they are, as it has no constructor from CkMigrateMessage*, nor one without arguments, by "
-                "which they could be made again");
-    return false;
-  }
-  return !has_threads(manager, id);
-}
-
-LoadDatabase Balancer::own_loads() {
-  const bool measures_sizes = options().sizes(step_);
-  LoadDatabase own;
-  own.step = step_;
-  own.communication = traffic_.recorded();
-  own.clock = options().clock;
-  gpu_times_.charge();
-  const TimeSpent background = options().object_only ? TimeSpent() : meter_.background();
-  own.pes.push_back({meter_.wall(), meter_.idle(), load_of(background), speed_, available_pes().may_get(pe_.index),
-                     pe_.process.rank(), pe_.process.layout().host_of(pe_.index)});
-  if (own.clock != LoadClock::wall) own.pes.back().background_wall = background.wall;
-  own.pes.back().background_gpu = background.gpu;
-  if (const sim::Machine* const machine = pe_.process.simulated()) {
-    own.pes.back().host = machine->node_of(pe_.index);
-    if (pe_.index == 0) own.topology = machine->options().topology;
-  }
-  own.user_bytes = user_bytes_;
-  // Elements of bound arrays move together: one object.
-  std::unordered_map<const Location*, std::unordered_map<std::uint64_t, std::size_t>> bound;
-  for (std::size_t i = 0; i < records_.size(); ++i) {
-    const Record& record = records_[i];
-    if (!record.element) continue;
-    const ArrayElement& element = *record.element;
-    ArrayManager& manager = array_manager(element.ckGetArrayID());
-    const TimeSpent spent = this->spent(element);
-    const double seconds = load_of(spent), wall = own.clock != LoadClock::wall ? spent.wall : 0;
-    const bool is_being_made = manager.is_being_made(element.ckGetID());
-    const bool migratable = !is_being_made && manager.may_move(record.element) && can_move(manager, element.ckGetID());
-    if (manager.bound().size() > 1) {
-      auto [known, first] = bound[&manager.location()].try_emplace(element.ckGetID(), own.objects.size());
-      if (!first) {
-        add_phases(own, known->second, said_[i], seconds);
-        own.objects[known->second].seconds += seconds;
-        own.objects[known->second].wall += wall;
-        own.objects[known->second].gpu += spent.gpu;
-        own.objects[known->second].migratable &= migratable;
-        add_said(own, known->second, said_[i]);
-        continue;
-      }
-    }
-    const ElementName name = name_of(*pe_.objects, {manager.id().index(), element.ckGetID()});
-    std::uint64_t bytes = 0;
-    const bool is_measured = measures_sizes && !is_being_made;
-    const std::string wrong = is_measured ? measure_packed(manager, element.ckGetID(), &bytes) : "";
-    if (!wrong.empty()) keep_here(*record.element, wrong);
-    own.objects.push_back(
-        {name.array, name.element, pe_.index, seconds, bytes, migratable && wrong.empty(), wall, spent.gpu});
-    if (said_[i].phases) {
-      own.phases.resize(own.objects.size());
-      own.phases.back() = *said_[i].phases;
-    }
-    add_said(own, own.objects.size() - 1, said_[i]);
-  }
-  own_objects_.for_each_load([&](ObjectLoad load, const TimeSpent& spent, const std::vector<char>& user_data) {
-    load.pe = pe_.index;
-    load.seconds = load_of(spent);
-    if (own.clock != LoadClock::wall) load.wall = spent.wall;
-    load.gpu = spent.gpu;
-    own.objects.push_back(load);
-    add_user_data(own, own.objects.size() - 1, user_data);
-  });
-  if (!own.positions.empty()) own.positions.resize(own.objects.size());
-  if (!own.phases.empty()) own.phases.resize(own.objects.size());
-  own.user_data.resize(own.objects.size() * user_bytes_);
-  return own;
-}
-// What an element has said of itself: its position, its user data.
-void Balancer::add_said(LoadDatabase& own, std::size_t object, const Said& said) {
-  if (said.position.given()) {
-    own.positions.resize(own.objects.size());
-    own.positions[object] = said.position;
-  }
-  add_user_data(own, object, said.user_data);
-}
-// Of an element that is bound to the object and has `seconds` of its own.
-void Balancer::add_phases(LoadDatabase& own, std::size_t object, const Said& said, double seconds) {
-  if (own.phases.empty() && !said.phases) return;
-  own.phases.resize(own.objects.size());
-  own.phases[object].join(own.objects[object].seconds, said.phases.value_or(PhaseParts()), seconds);
-}
-void Balancer::add_user_data(LoadDatabase& own, std::size_t object, const std::vector<char>& user_data) {
-  if (user_data.empty()) return;
-  own.user_data.resize(own.objects.size() * user_bytes_);
-  std::copy(user_data.begin(), user_data.end(), &own.user_data[object * user_bytes_]);
-}
-
 void Balancer::on_assign(Pe& pe, Delivery& call) {
   Balancer& self = Balancer::of(pe);
   std::vector<Move> moves((call.length - sizeof(int)) / sizeof(Move));
@@ -669,37 +440,25 @@ void Balancer::assign(std::vector<Move> moves, int expected) {
 }
 void Balancer::move_away(const Move& move, MigrationBatch& batch) {
   if (ObjectManagers::is_own(move.array)) {
-    if (!own_objects_.move(move.array, move.element, move.to)) call(move.to, entry_missing);
+    if (!objects_.own().move(move.array, move.element, move.to)) call(move.to, entry_missing);
     return;
   }
-  ArrayElement* const element = find(move);
-  if (!element || is_held(array_manager(element->ckGetArrayID()), move.element))
+  ArrayElement* const element = objects_.find(move.array, move.element);
+  if (!element || ObjectRecords::is_held(array_manager(element->ckGetArrayID()), move.element))
     return call(move.to, entry_missing);  // destroyed, moved by the program, or held here
-  records_[record_of(*element)].state.moved = true;
+  objects_[record_of(*element)].state.moved = true;
   if (const std::string wrong = batch.add(array_manager(element->ckGetArrayID()), element); !wrong.empty()) {
-    if (ArrayElement* const still = find(move)) {
-      records_[record_of(*still)].state.moved = false;
-      keep_here(*still, wrong);
+    if (ArrayElement* const still = objects_.find(move.array, move.element)) {
+      objects_[record_of(*still)].state.moved = false;
+      objects_.keep_here(*still, wrong, step_);
     }
     return call(move.to, entry_missing);
   }
   // It may go later, when buffers of its calls are filled or its home has heard of it. The step doesn't wait for that
   // while the program goes on.
-  if (!all_take_part_ || find(move) != element) return;
-  records_[record_of(*element)].state.moved = false;
+  if (!all_take_part_ || objects_.find(move.array, move.element) != element) return;
+  objects_[record_of(*element)].state.moved = false;
   call(move.to, entry_missing);
-}
-// A thread of it, or of an element that moves along, waits for the next step; or an entry or a constructor of theirs
-// runs, which looks after other messages meanwhile, and may wait for the end of this step.
-bool Balancer::is_held(ArrayManager& leader, std::uint64_t id) const {
-  return !(owner_around(leader, id) == ThreadOwner{}) || has_threads(leader, id) || leader.is_being_made(id);
-}
-ArrayElement* Balancer::find(const Move& move) {
-  ArrayManager* const leader = find_array(*pe_.objects, CkArrayID(CkGroupID{move.array}));
-  if (!leader) return nullptr;
-  for (ArrayManager* manager : leader->bound())
-    if (ArrayElement* element = manager->find(move.element); element && record_of(*element) >= 0) return element;
-  return nullptr;
 }
 void Balancer::on_missing(Pe& pe, Delivery&) {
   Balancer& self = Balancer::of(pe);
@@ -798,9 +557,8 @@ void Balancer::on_resume(Pe& pe, Delivery& call) {
   self.member_.reset();
   self.collected_ = {};
   if (balanced && !at_any_time) self.clear_loads();
-  if (!self.records_.empty()) self.measure();
-  self.waiting_ = 0;
-  for (const Record& record : self.records_) self.waiting_ += record.element && self.counts(record);
+  if (!self.objects_.empty()) self.objects_.measure(self.step_);
+  self.waiting_ = self.objects_.waiting_in(self.step_);
   const bool began = std::exchange(self.began_, false);
   if (began) self.at_end.call();
   end_step(group, began && balanced);
@@ -815,15 +573,16 @@ void Balancer::on_late(Pe& pe, Delivery&) {
 // ResumeFromSync may do anything: call AtSync again, create, destroy or move elements.
 void Balancer::resume_up_to(std::uint32_t step) {
   std::vector<std::pair<std::int32_t, std::uint32_t>> due;
-  for (std::size_t i = 0; i < records_.size(); ++i) {
-    const Record& record = records_[i];
+  for (std::size_t i = 0; i < objects_.all().size(); ++i) {
+    const ObjectRecords::Record& record = objects_.all()[i];
     if (record.element && record.state.in_sync && record.state.step <= step)
       due.emplace_back(static_cast<std::int32_t>(i), record.serial);
   }
   const Delivery* const outer = pe_.running;
-  if (meter_.is_on()) meter_.begin(Meter::nobody);
+  Meter& meter = objects_.meter();
+  if (meter.is_on()) meter.begin(Meter::nobody);
   for (auto [number, serial] : due) {
-    Record& record = records_[number];
+    ObjectRecords::Record& record = objects_[number];
     if (record.serial != serial || !record.state.in_sync) continue;  // gone; one that was moved is resumed on arrival
     record.state.in_sync = false;
     record.state.resumed = record.state.step;
@@ -833,13 +592,13 @@ void Balancer::resume_up_to(std::uint32_t step) {
     resumption.object = element;
     resumption.owner = ThreadOwner::of(element).key;
     pe_.running = &resumption;
-    if (meter_.is_on()) meter_.go_on_with(number);
+    if (meter.is_on()) meter.go_on_with(number);
     ArrayElement* const caller = array_of(*element).in_sync(element);
     array_of(*element).set_in_sync(caller, false);
     caller->ResumeFromSync();
     pe_.running = outer;
   }
-  meter_.end();
+  meter.end();
   tell_when_ready();
 }
 
@@ -850,9 +609,9 @@ void Balancer::configure_tree(const std::string& text) {
     fatal("configureTreeLB() is called, and no balancer of this run is TreeLB", describe_running(pe_),
           "it says anew what a treelb.json has said", "+balancer TreeLB, or charmc -balancer TreeLB");
   set_tree(text, step_, describe_running(pe_));
-  std::vector<char> bytes;
-  append(bytes, step_);
-  bytes.insert(bytes.end(), text.begin(), text.end());
+  std::vector<char> bytes(sizeof step_ + text.size());
+  std::memcpy(bytes.data(), &step_, sizeof step_);
+  std::copy(text.begin(), text.end(), bytes.begin() + sizeof step_);
   send_bytes(center_of(pe_), entry_set_tree, bytes);
 }
 void Balancer::on_set_tree(Pe& pe, Delivery& call) {
@@ -900,7 +659,7 @@ void Balancer::on_period(Pe& pe, Delivery& call) {
 }
 
 void Balancer::balancer_is_made(int group) {
-  if (!records_.empty()) measure();
+  if (!objects_.empty()) objects_.measure(step_);
   if (put_off_ && put_off_->group == group) {
     // It is still being made: its last constructor is to run.
     call_with(pe_.index, put_off_->entry, *put_off_);
@@ -912,7 +671,7 @@ void Balancer::balancer_is_made(int group) {
 void Balancer::take_all() {
   if (all_take_part_) return;
   all_take_part_ = true;
-  for (const Record& record : records_)
+  for (const ObjectRecords::Record& record : objects_.all())
     if (record.element) refuse_at_sync(*record.element);
   pe_.objects->for_each_array([&](ArrayPart& array) {
     for (ArrayElement* element : static_cast<ArrayManager&>(array).elements())
@@ -947,7 +706,7 @@ void Balancer::collect_now() {
   collected_ = own_loads();
   clear_loads();
   ran_ = sleeping_ = false;
-  meter_.when_something_runs([](void* self) { static_cast<Balancer*>(self)->something_runs(); }, this);
+  objects_.meter().when_something_runs([](void* self) { static_cast<Balancer*>(self)->something_runs(); }, this);
   send_loads(count, collected_);
 }
 void Balancer::something_runs() {

@@ -38,12 +38,9 @@
 #include <vector>
 
 #include "runtime/loadbalance/database.h"
-#include "runtime/loadbalance/gpu_times.h"
 #include "runtime/loadbalance/member.h"
-#include "runtime/loadbalance/meter.h"
-#include "runtime/loadbalance/object_managers.h"
+#include "runtime/loadbalance/object_records.h"
 #include "runtime/loadbalance/sync_barrier.h"
-#include "runtime/loadbalance/traffic.h"
 #include "runtime/objects/balance_hook.h"
 #include "runtime/objects/pe_objects.h"
 
@@ -64,9 +61,6 @@ struct Count {
   std::uint32_t own = 0;      // objects of the program's own, which move too
   bool ready() const { return members == waiting; }
 };
-
-// What strategies see of it.
-double load_of(const TimeSpent& spent);
 
 class Coordinator;
 struct LoadModelInfo;
@@ -95,8 +89,8 @@ class Balancer : public BalanceHook {
   void remade() override;
   void hold_next_step() override;
   void go_on() override;
-  double load(const ArrayElement& element) const override;
-  void set_load(ArrayElement& element, double seconds) override;
+  double load(const ArrayElement& element) const override { return objects_.load(element); }
+  void set_load(ArrayElement& element, double seconds) override { objects_.set_load(element, seconds); }
   std::size_t waiting() const override { return waiting_ + barrier_.waiting(step_); }
   std::string describe_waiting() const override;
 
@@ -137,17 +131,16 @@ class Balancer : public BalanceHook {
   void barrier_changed() { tell_when_ready(); }
   void refuse_at_barrier() const;
 
-  // --- objects of the program's own ---
-  ObjectManagers& own_objects() { return own_objects_; }
+  // --- objects on this PE ---
+  ObjectManagers& own_objects() { return objects_.own(); }
   LDObjHandle add_own(const LDOMHandle& manager, CmiUInt8 id, void* user, bool migratable);
-  void remove_own(const LDObjHandle& object);
+  void remove_own(const LDObjHandle& object) { objects_.remove_own(object); }
   // It has come from another PE; by the order of a step, if it `is_awaited`.
   void own_arrived(const LDObjHandle& object, bool is_awaited);
-  const Meter& meter() const { return meter_; }
-  bool measures() const { return meter_.is_on(); }
-  GpuTimes& gpu_times() { return gpu_times_; }
-  // What is on this PE, as it is told to the coordinator.
-  LoadDatabase own_loads();
+  const Meter& meter() const { return objects_.meter(); }
+  bool measures() const { return objects_.meter().is_on(); }
+  GpuTimes& gpu_times() { return objects_.gpu_times(); }
+  LoadDatabase own_loads() { return objects_.loads(step_); }
 
   // Of the whole run: from the next step on, on whichever PE it is said.
   void configure_tree(const std::string& text);
@@ -172,8 +165,7 @@ class Balancer : public BalanceHook {
   void set_position(ArrayElement& element, Position position);
   // How its load is spread over the program's phases.
   void set_phases(ArrayElement& element, const PhaseParts& parts);
-  // Room in each element's user data, and where in it a balancer's begins.
-  int claim_user_data(int bytes);
+  int claim_user_data(int bytes) { return objects_.claim_user_data(bytes); }
   char* user_data(ArrayElement& element);
   // By PE, after the last decision; empty where none was made or asked for.
   std::vector<double> expected_loads;
@@ -181,13 +173,12 @@ class Balancer : public BalanceHook {
   int balancings() const { return static_cast<int>(step_) - 1; }
   void turn_instrument(bool on);
   void turn_communication(bool on);
-  // Whether messages are counted here while anything is measured.
-  bool counts_communication() const;
+  bool counts_communication() const { return objects_.counts_communication(step_); }
   // A load model of the program's own, on the PE that decides; null: the line of +LBPredictor. 0 intervals: none.
   void set_predictor(LBPredictorFunction* function, int window);
   // Another function, where there is one.
   void change_predictor(LBPredictorFunction* function);
-  void clear_loads();
+  void clear_loads() { objects_.clear_loads(); }
 
   // What the program wants to be called, by handle.
   class Calls {
@@ -208,18 +199,6 @@ class Balancer : public BalanceHook {
   Calls at_begin, at_end;  // of a step
 
  private:
-  // Small, as each step goes through all of them.
-  struct Record {
-    ArrayElement* element = nullptr;  // null: free, or of an object of the program's own
-    std::uint32_t serial = 0;         // of uses of this place
-    BalanceState state;
-  };
-  // What an element has said since it is here.
-  struct Said {
-    Position position;
-    std::optional<PhaseParts> phases;
-    std::vector<char> user_data;
-  };
   static void on_ready(Pe&, Delivery&);
   static void on_probe(Pe&, Delivery&);
   static void on_count(Pe&, Delivery&);
@@ -248,8 +227,7 @@ class Balancer : public BalanceHook {
   static void on_hold(Pe&, Delivery&);
   static void on_go_on(Pe&, Delivery&);
 
-  std::int32_t take_record();
-  int add(ArrayElement& element, const BalanceTravel& travel);
+  std::int32_t add(ArrayElement& element, const BalanceTravel& travel);
   void remove(ArrayElement& element);
   void call(int to, int entry, std::uint32_t value = 0);
   template <class T>
@@ -263,7 +241,6 @@ class Balancer : public BalanceHook {
   };
   bool puts_off(const Asked& asked);
   void begin_step();
-  bool counts(const Record& record) const { return record.state.in_sync && record.state.step >= step_; }
   Count count();
   void tell_when_ready();
   void collect(bool loads);
@@ -271,38 +248,20 @@ class Balancer : public BalanceHook {
   void refuse_at_sync(const ArrayElement& element) const;
   void collect_now();
   void something_runs();
-  bool is_held(ArrayManager& leader, std::uint64_t id) const;
-  TimeSpent spent(const ArrayElement& element) const;
-  void add_said(LoadDatabase& own, std::size_t object, const Said& said);
-  void add_phases(LoadDatabase& own, std::size_t object, const Said& said, double seconds);
-  void add_user_data(LoadDatabase& own, std::size_t object, const std::vector<char>& user_data);
-  ArrayElement* find(const Move& move);
-  void measure();
   Member& member();
   void begin_member(bool reports);
   void member_decided(const std::vector<Claim>& claims, const std::string& wrong);
   void claim(std::vector<Claim> claims);
   void assign(std::vector<Move> moves, int expected);
   void move_away(const Move& move, MigrationBatch& batch);
-  void keep_here(ArrayElement& element, const std::string& why);
-  bool can_move(ArrayManager& manager, std::uint64_t id) const;
   void tell_when_settled();
   void resume_up_to(std::uint32_t step);
 
   Pe& pe_;
-  Meter meter_;
-  GpuTimes gpu_times_{meter_};
-  Traffic traffic_;
-  ObjectManagers own_objects_{meter_, traffic_};
-  bool instrument_wanted_ = true;
-  std::optional<bool> communication_wanted_;  // what the program has said
+  ObjectRecords objects_;
   LBPredictorFunction* predictor_ = nullptr;
   int predictor_window_ = 0;
-  std::uint32_t user_bytes_ = 0;  // that balancers have claimed
-  std::vector<Record> records_;
-  std::vector<Said> said_;  // by record
-  std::vector<std::int32_t> free_;
-  std::uint32_t members_ = 0, waiting_ = 0;
+  std::uint32_t waiting_ = 0;  // elements in AtSync
   CkSyncBarrier barrier_{*this};
 
   std::uint32_t step_ = 1;  // the one we are in or before
@@ -319,9 +278,8 @@ class Balancer : public BalanceHook {
   bool ran_ = false, sleeping_ = false;  // since the last loads at any time: an entry of an element; we are to tell
   // What was told last, for members that decide by themselves: loads at any time, or those of this step.
   LoadDatabase collected_;
-  std::unique_ptr<Member> member_;  // of a strategy, in this step
-  bool reports_ = false;            // the coordinator carries out what it decides
-  double speed_ = 1;
+  std::unique_ptr<Member> member_;            // of a strategy, in this step
+  bool reports_ = false;                      // the coordinator carries out what it decides
   std::unique_ptr<Coordinator> coordinator_;  // on one PE
 };
 

@@ -9,9 +9,11 @@
 #include "base/fatal.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/face/startup.h"
+#include "runtime/loadbalance/available_pes.h"
 #include "runtime/loadbalance/balancer.h"
 #include "runtime/loadbalance/load_model.h"
 #include "runtime/loadbalance/options.h"
+#include "runtime/scheduler/process.h"
 
 namespace {
 
@@ -58,40 +60,65 @@ void LBRegisterLoadModel(const char* name, const char* summary, double (*predict
 }
 
 using periapt::Pe;
+using periapt::Process;
+using periapt::TimeSpent;
+using periapt::loadbalance::available_pes;
 using periapt::loadbalance::Balancer;
+using periapt::loadbalance::load_of;
 
-void LBTurnInstrumentOn() { Balancer::of(*Pe::current()).turn_instrument(true); }
-void LBTurnInstrumentOff() { Balancer::of(*Pe::current()).turn_instrument(false); }
-void LBTurnPredictorOn(LBPredictorFunction* model, int window) {
-  Balancer::of(*Pe::current()).set_predictor(model, std::max(window, 2));
-}
+namespace {
+Balancer& here() { return Balancer::of(*Pe::current()); }
+}  // namespace
+
+// --- when and how it is balanced -------------------------------------------------------------------------------------
+
+void LBTurnInstrumentOn() { here().turn_instrument(true); }
+void LBTurnInstrumentOff() { here().turn_instrument(false); }
+void LBTurnPredictorOn(LBPredictorFunction* model, int window) { here().set_predictor(model, std::max(window, 2)); }
 void LBTurnPredictorOn(LBPredictorFunction* model) {
   LBTurnPredictorOn(model, periapt::loadbalance::options().predictor_window);
 }
-void LBTurnPredictorOff() { Balancer::of(*Pe::current()).set_predictor(nullptr, 0); }
-void LBChangePredictor(LBPredictorFunction* model) { Balancer::of(*Pe::current()).change_predictor(model); }
-void LBTurnCommOn() { Balancer::of(*Pe::current()).turn_communication(true); }
-void LBTurnCommOff() { Balancer::of(*Pe::current()).turn_communication(false); }
+void LBTurnPredictorOff() { here().set_predictor(nullptr, 0); }
+void LBChangePredictor(LBPredictorFunction* model) { here().change_predictor(model); }
+void LBTurnCommOn() { here().turn_communication(true); }
+void LBTurnCommOff() { here().turn_communication(false); }
 void LBManager::SetLBPeriod(double seconds) {
   const Pe* const pe = Pe::current();
   if (pe && pe->objects && pe->objects->balance) return Balancer::of(*pe).set_period(seconds);
   periapt::loadbalance::set_first_period(seconds);
 }
-double LBManager::GetLBPeriod() { return Balancer::of(*Pe::current()).period(); }
-void LBManager::StartLB() { Balancer::of(*Pe::current()).start_step(); }
-void LBManager::TurnManualLBOn() { Balancer::of(*Pe::current()).take_all(); }
-void LBManager::configureTreeLB(const char* json) { Balancer::of(*Pe::current()).configure_tree(json); }
-int LBManager::AddStartLBFn(std::function<void()> fn) {
-  return Balancer::of(*Pe::current()).at_begin.add(std::move(fn));
+double LBManager::GetLBPeriod() { return here().period(); }
+void LBManager::StartLB() { here().start_step(); }
+void LBManager::TurnManualLBOn() { here().take_all(); }
+void LBManager::configureTreeLB(const char* json) { here().configure_tree(json); }
+int LBManager::AddStartLBFn(std::function<void()> fn) { return here().at_begin.add(std::move(fn)); }
+void LBManager::TurnOnStartLBFn(int handle) { here().at_begin.turn(handle, true); }
+void LBManager::TurnOffStartLBFn(int handle) { here().at_begin.turn(handle, false); }
+void LBManager::RemoveStartLBFn(int handle) { here().at_begin.remove(handle); }
+int LBManager::AddMigrationDoneFn(std::function<void()> fn) { return here().at_end.add(std::move(fn)); }
+void LBManager::RemoveMigrationDoneFn(int handle) { here().at_end.remove(handle); }
+void LBClearLoads() { here().clear_loads(); }
+void LBDefaultCreate(const char* name) { periapt::loadbalance::add_default_strategy(name); }
+
+// The PE that balances stays the same one, which +LBCentPE names before the run.
+void LBManager::set_avail_vector(const char* available, int) {
+  available_pes().set(available, Process::current()->pes());
 }
-void LBManager::TurnOnStartLBFn(int handle) { Balancer::of(*Pe::current()).at_begin.turn(handle, true); }
-void LBManager::TurnOffStartLBFn(int handle) { Balancer::of(*Pe::current()).at_begin.turn(handle, false); }
-void LBManager::RemoveStartLBFn(int handle) { Balancer::of(*Pe::current()).at_begin.remove(handle); }
-int LBManager::AddMigrationDoneFn(std::function<void()> fn) {
-  return Balancer::of(*Pe::current()).at_end.add(std::move(fn));
+const char* LBManager::availVector() const {
+  static thread_local std::vector<char> all;
+  get_avail_vector(all);
+  return all.data();
 }
-void LBManager::RemoveMigrationDoneFn(int handle) { Balancer::of(*Pe::current()).at_end.remove(handle); }
-void LBClearLoads() { Balancer::of(*Pe::current()).clear_loads(); }
+void LBManager::get_avail_vector(char* available) const {
+  for (int pe = 0; pe < Process::current()->pes(); ++pe) available[pe] = available_pes().may_get(pe);
+}
+void LBManager::get_avail_vector(std::vector<char>& available) const {
+  available.resize(static_cast<std::size_t>(Process::current()->pes()));
+  get_avail_vector(available.data());
+}
+
+// --- what elements say of themselves ---------------------------------------------------------------------------------
+
 namespace {
 // What one of its bases (further_bases.cpp) says, the element does. Null: it takes no part.
 ArrayElement* taking_part(const Balancer& balancer, ArrayElement& base) {
@@ -100,7 +127,7 @@ ArrayElement* taking_part(const Balancer& balancer, ArrayElement& base) {
 }
 }  // namespace
 void ArrayElement::setObjPosition(double x, double y, double z) {
-  Balancer& balancer = Balancer::of(*Pe::current());
+  Balancer& balancer = here();
   ArrayElement* const element = taking_part(balancer, *this);
   if (!element) return;
   balancer.set_position(*element, {static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)});
@@ -115,14 +142,14 @@ void ArrayElement::setObjPhases(const double* seconds, int phases) {
                    "add up those that matter least");
   const double all = std::accumulate(seconds, seconds + phases, 0.0);
   for (int k = 0; k < phases && all > 0; ++k) parts.part[k] = static_cast<float>(seconds[k] / all);
-  Balancer& balancer = Balancer::of(*Pe::current());
+  Balancer& balancer = here();
   ArrayElement* const element = taking_part(balancer, *this);
   if (!element) return;
   balancer.set_phases(*element, parts);
   setObjTime(all);
 }
 void* ArrayElement::getObjUserData(int index) {
-  Balancer& balancer = Balancer::of(*Pe::current());
+  Balancer& balancer = here();
   const auto bytes = static_cast<std::size_t>(balancer.claim_user_data(0));
   if (index < 0 || static_cast<std::size_t>(index) >= bytes)
     periapt::fatal("getObjUserData(" + std::to_string(index) + ") is called, and there is no such user data",
@@ -135,4 +162,62 @@ void* ArrayElement::getObjUserData(int index) {
   unread.resize(bytes);
   return unread.data() + index;
 }
-void LBDefaultCreate(const char* name) { periapt::loadbalance::add_default_strategy(name); }
+
+// --- objects of the program's own ------------------------------------------------------------------------------------
+
+LDOMHandle LBManager::RegisterOM(LDOMid id, void*, LDCallbacks calls) {
+  return here().own_objects().add_manager(id, calls);
+}
+void LBManager::UnregisterOM(LDOMHandle manager) { here().own_objects().remove_manager(manager); }
+LDObjHandle LBManager::RegisterObj(LDOMHandle manager, CmiUInt8 id, void* user, int migratable) {
+  return here().add_own(manager, id, user, migratable != 0);
+}
+void LBManager::UnregisterObj(LDObjHandle object) { here().remove_own(object); }
+int LBManager::Migrate(LDObjHandle object, int to) {
+  return here().own_objects().move(periapt::loadbalance::ObjectManagers::array_of(object.omhandle), object.id, to);
+}
+void LBManager::Migrated(LDObjHandle object, int wait_barrier) { here().own_arrived(object, wait_barrier != 0); }
+void LBManager::ObjectStart(const LDObjHandle& object) { here().own_objects().start(object); }
+void LBManager::ObjectStop(const LDObjHandle& object) { here().own_objects().stop(object); }
+void LBManager::ObjTime(LDObjHandle object, double wall, double processor) {
+  TimeSpent sum = here().own_objects().spent(object);
+  here().own_objects().set_spent(object, sum += TimeSpent{wall, processor});
+}
+void LBManager::EstObjLoad(const LDObjHandle& object, double seconds) {
+  here().own_objects().set_spent(object, {seconds, seconds, seconds});
+}
+void LBManager::GetObjLoad(LDObjHandle& object, LBRealType& wall, LBRealType& processor) {
+  const TimeSpent spent = here().own_objects().spent(object);
+  wall = spent.wall;
+  processor = load_of(spent);
+}
+void* LBManager::GetObjUserData(LDObjHandle& object) { return here().own_objects().user(object); }
+void* LBManager::GetDBObjUserData(LDObjHandle& object, int index) {
+  std::vector<char>& data = here().own_objects().user_data(object);
+  data.resize(static_cast<std::size_t>(here().claim_user_data(0)));
+  return data.data() + index;
+}
+void LBManager::NonMigratable(LDObjHandle object) { here().own_objects().set_migratable(object, false); }
+void LBManager::Migratable(LDObjHandle object) { here().own_objects().set_migratable(object, true); }
+void LBManager::setPupSize(LDObjHandle object, std::size_t bytes) { here().own_objects().set_bytes(object, bytes); }
+void LBManager::Send(const LDOMHandle& manager, const CmiUInt8& to, unsigned int bytes, int, int) {
+  here().own_objects().sent(manager, to, 1, bytes);
+}
+void LBManager::MulticastSend(const LDOMHandle& manager, CmiUInt8* to, int count, unsigned int bytes, int messages) {
+  for (int i = 0; i < count; ++i)
+    here().own_objects().sent(manager, to[i], static_cast<std::uint64_t>(messages), bytes);
+}
+bool LBManager::StatsOn() { return here().measures(); }
+void LBManager::IdleTime(LBRealType* wall) { *wall = here().meter().idle(); }
+void LBManager::TotalTime(LBRealType* wall, LBRealType* processor) { *wall = *processor = here().meter().wall(); }
+void LBManager::BackgroundLoad(LBRealType* wall, LBRealType* processor) {
+  const TimeSpent& spent = here().meter().background();
+  *wall = spent.wall;
+  *processor = load_of(spent);
+}
+void LBManager::GetTime(LBRealType* total_wall, LBRealType* total_processor, LBRealType* idle,
+                        LBRealType* background_wall, LBRealType* background_processor) {
+  TotalTime(total_wall, total_processor);
+  IdleTime(idle);
+  BackgroundLoad(background_wall, background_processor);
+}

@@ -4,8 +4,7 @@
 #include <string>
 
 #include "base/fatal.h"
-#include "runtime/loadbalance/balancer.h"
-#include "runtime/loadbalance/lb_manager.h"
+#include "runtime/objects/pe_objects.h"
 
 namespace periapt::loadbalance {
 
@@ -114,70 +113,3 @@ bool ObjectManagers::move(std::int32_t array, std::uint64_t id, int to) {
 }
 
 }  // namespace periapt::loadbalance
-
-// --- the public calls ------------------------------------------------------------------------------------------------
-
-namespace {
-using periapt::TimeSpent;
-using periapt::loadbalance::Balancer;
-using periapt::loadbalance::load_of;
-
-Balancer& here() { return Balancer::of(*periapt::Pe::current()); }
-}  // namespace
-
-LDOMHandle LBManager::RegisterOM(LDOMid id, void*, LDCallbacks calls) {
-  return here().own_objects().add_manager(id, calls);
-}
-void LBManager::UnregisterOM(LDOMHandle manager) { here().own_objects().remove_manager(manager); }
-LDObjHandle LBManager::RegisterObj(LDOMHandle manager, CmiUInt8 id, void* user, int migratable) {
-  return here().add_own(manager, id, user, migratable != 0);
-}
-void LBManager::UnregisterObj(LDObjHandle object) { here().remove_own(object); }
-int LBManager::Migrate(LDObjHandle object, int to) {
-  return here().own_objects().move(periapt::loadbalance::ObjectManagers::array_of(object.omhandle), object.id, to);
-}
-void LBManager::Migrated(LDObjHandle object, int wait_barrier) { here().own_arrived(object, wait_barrier != 0); }
-void LBManager::ObjectStart(const LDObjHandle& object) { here().own_objects().start(object); }
-void LBManager::ObjectStop(const LDObjHandle& object) { here().own_objects().stop(object); }
-void LBManager::ObjTime(LDObjHandle object, double wall, double processor) {
-  TimeSpent sum = here().own_objects().spent(object);
-  here().own_objects().set_spent(object, sum += TimeSpent{wall, processor});
-}
-void LBManager::EstObjLoad(const LDObjHandle& object, double seconds) {
-  here().own_objects().set_spent(object, {seconds, seconds, seconds});
-}
-void LBManager::GetObjLoad(LDObjHandle& object, LBRealType& wall, LBRealType& processor) {
-  const TimeSpent spent = here().own_objects().spent(object);
-  wall = spent.wall;
-  processor = load_of(spent);
-}
-void* LBManager::GetObjUserData(LDObjHandle& object) { return here().own_objects().user(object); }
-void* LBManager::GetDBObjUserData(LDObjHandle& object, int index) {
-  std::vector<char>& data = here().own_objects().user_data(object);
-  data.resize(static_cast<std::size_t>(here().claim_user_data(0)));
-  return data.data() + index;
-}
-void LBManager::NonMigratable(LDObjHandle object) { here().own_objects().set_migratable(object, false); }
-void LBManager::Migratable(LDObjHandle object) { here().own_objects().set_migratable(object, true); }
-void LBManager::setPupSize(LDObjHandle object, std::size_t bytes) { here().own_objects().set_bytes(object, bytes); }
-void LBManager::Send(const LDOMHandle& manager, const CmiUInt8& to, unsigned int bytes, int, int) {
-  here().own_objects().sent(manager, to, 1, bytes);
-}
-void LBManager::MulticastSend(const LDOMHandle& manager, CmiUInt8* to, int count, unsigned int bytes, int messages) {
-  for (int i = 0; i < count; ++i)
-    here().own_objects().sent(manager, to[i], static_cast<std::uint64_t>(messages), bytes);
-}
-bool LBManager::StatsOn() { return here().measures(); }
-void LBManager::IdleTime(LBRealType* wall) { *wall = here().meter().idle(); }
-void LBManager::TotalTime(LBRealType* wall, LBRealType* processor) { *wall = *processor = here().meter().wall(); }
-void LBManager::BackgroundLoad(LBRealType* wall, LBRealType* processor) {
-  const TimeSpent& spent = here().meter().background();
-  *wall = spent.wall;
-  *processor = load_of(spent);
-}
-void LBManager::GetTime(LBRealType* total_wall, LBRealType* total_processor, LBRealType* idle,
-                        LBRealType* background_wall, LBRealType* background_processor) {
-  TotalTime(total_wall, total_processor);
-  IdleTime(idle);
-  BackgroundLoad(background_wall, background_processor);
-}
