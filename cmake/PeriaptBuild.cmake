@@ -26,7 +26,13 @@ set(join ON)
 if(CMAKE_BUILD_TYPE STREQUAL Debug)
   set(join OFF)
 endif()
-option(PERIAPT_JOIN_SOURCES "Compile eight sources of a folder at a time as one" ${join})
+option(PERIAPT_JOIN_SOURCES "Compile several sources of a folder at a time as one" ${join})
+# What each of them makes of the same templates and inline functions again, unoptimized code has all of: the more are one, the less there
+# is to do.
+set(joined_at_once 8)
+if(PERIAPT_SANITIZE)
+  set(joined_at_once 24)
+endif()
 
 # ccache knows precompiled headers by their bytes, but keeps what was compiled with them only where it need not look for macros that
 # they read, and for the time of day.
@@ -101,13 +107,13 @@ endif()
 
 set_property(GLOBAL PROPERTY PERIAPT_FLOORS "")
 
-# Eight sources of a target at a time are compiled as one, which takes a third of the time, but for debugging, where one source that
+# Several sources of a target at a time are compiled as one, which takes a third of the time, but for debugging, where one source that
 # has changed is compiled by itself. ALONE: sources that are never joined, because they give the same names to what is theirs. The
 # property PERIAPT_BEGIN_FILES has the sources of the floors and tools that nothing of ours is compiled before.
 function(periapt_join target)
   cmake_parse_arguments(ARG "" "" "ALONE" ${ARGN})
   if(PERIAPT_JOIN_SOURCES)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${joined_at_once})
     set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   string(FIND "${CMAKE_CURRENT_SOURCE_DIR}/" "${PROJECT_SOURCE_DIR}/tests/" of_tests)
@@ -119,7 +125,7 @@ function(periapt_join target)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
   set(number 0)
   foreach(source IN LISTS sources)
-    math(EXPR place "${number} % 8")
+    math(EXPR place "${number} % ${joined_at_once}")
     if(place EQUAL 0 OR NOT PERIAPT_JOIN_SOURCES)
       list(APPEND ARG_ALONE "${source}")
     endif()
@@ -175,7 +181,7 @@ set(off_path_options "")
 set(rare_options $<$<CONFIG:Release>:-O1>)
 set(optimized_under_sanitizers base host pup message scheduler)
 if(NOT "thread" IN_LIST PERIAPT_SANITIZE)
-  list(APPEND optimized_under_sanitizers shm tcp verbs ofi sim ucx_like)  # through which the tests of threads hardly go
+  list(APPEND optimized_under_sanitizers verbs sim ucx_like)  # through which the tests of threads hardly go
 endif()
 if(PERIAPT_SANITIZE)
   set(on_path_options -O1)

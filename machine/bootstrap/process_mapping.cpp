@@ -13,9 +13,9 @@ struct Block {
   int first, nodes, each;
 };
 
-class Reader {
+class MappingReader {
  public:
-  explicit Reader(const std::string& text) : text_(text) {}
+  explicit MappingReader(const std::string& text) : text_(text) {}
 
   bool accept(const char* token) {
     skip_space();
@@ -54,7 +54,7 @@ class Reader {
 }  // namespace
 
 Result<std::vector<int>> parse_process_mapping(const std::string& text, int size) {
-  Reader reader(text);
+  MappingReader reader(text);
   auto wrong = [&](const std::string& what) {
     return Status::failure("the launcher's process mapping " + shown(text) + " is not understood: " + what +
                            " at character " + std::to_string(reader.at()) +

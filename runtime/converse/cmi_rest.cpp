@@ -30,14 +30,14 @@ struct Transfer {
 };
 enum class Word : std::uint32_t { put, get, data, done };
 // What goes with a word: the data of a put and of an answer lie behind it.
-struct Order {
+struct TransferOrder {
   Transfer* transfer;
   void* here;   // of the PE that has begun it
   void* there;  // of the other
   std::uint64_t bytes;
 };
 
-Message say(Word word, const Order& order, const void* data) {
+Message say(Word word, const TransferOrder& order, const void* data) {
   Message message = converse_system_message(handler_one_sided, sizeof order + (data ? order.bytes : 0));
   message->extra = static_cast<std::uint32_t>(word);
   std::memcpy(message.payload(), &order, sizeof order);
@@ -45,14 +45,14 @@ Message say(Word word, const Order& order, const void* data) {
   return message;
 }
 
-void end(const Order& order) {
+void end(const TransferOrder& order) {
   order.transfer->done = true;
   if (!order.transfer->fn) return;
   order.transfer->fn(order.transfer->argument);
   delete order.transfer;
 }
 
-Transfer* begin(Word word, const char* function, unsigned from, unsigned to, const Order& order) {
+Transfer* begin(Word word, const char* function, unsigned from, unsigned to, const TransferOrder& order) {
   Pe& pe = require_pe(function);
   if (from != static_cast<unsigned>(pe.index) || to >= static_cast<unsigned>(pe.process.pes())) {
     fatal("a transfer from PE " + std::to_string(from) + " to PE " + std::to_string(to) + ", on PE " +
@@ -64,7 +64,7 @@ Transfer* begin(Word word, const char* function, unsigned from, unsigned to, con
 }
 
 void one_sided_arrived(Pe& pe, Message message) {
-  Order order;
+  TransferOrder order;
   std::memcpy(&order, message.payload(), sizeof order);
   const char* const data = static_cast<const char*>(message.payload()) + sizeof order;
   switch (static_cast<Word>(message->extra)) {

@@ -20,7 +20,7 @@ struct QuiescenceSearch {
 };
 
 namespace {
-enum class Word : std::uint32_t { start, count, sums, quiet };
+enum class QdWord : std::uint32_t { start, count, sums, quiet };
 
 QuiescenceSearch& search_of(Pe& pe) {
   auto& search = ConverseState::of(pe).quiescence;
@@ -28,13 +28,13 @@ QuiescenceSearch& search_of(Pe& pe) {
   return *search;
 }
 
-Message say(Word word, const ConverseCounts& counts = {}) {
+Message say(QdWord word, const ConverseCounts& counts = {}) {
   Message message = converse_system_message(handler_quiescence, sizeof counts);
   message->extra = static_cast<std::uint32_t>(word);
   std::memcpy(message.payload(), &counts, sizeof counts);
   return message;
 }
-void tell_all(Pe& pe, Word word) {
+void tell_all(Pe& pe, QdWord word) {
   const Message message = say(word);
   if (CmiNumPes() > 1) pe.broadcast(message);
   pe.send(pe.index, message.share());
@@ -42,11 +42,11 @@ void tell_all(Pe& pe, Word word) {
 
 void end_round(Pe& pe, QuiescenceSearch& search) {
   const ConverseCounts sums = search.sums;
-  if (pe.index != 0) return pe.send(CmiSpanTreeParent(pe.index), say(Word::sums, sums));
+  if (pe.index != 0) return pe.send(CmiSpanTreeParent(pe.index), say(QdWord::sums, sums));
   const ConverseCounts before = std::exchange(search.before, sums);
   const bool still =
       sums.created == sums.processed && sums.created == before.created && sums.processed == before.processed;
-  tell_all(pe, still ? Word::quiet : Word::count);
+  tell_all(pe, still ? QdWord::quiet : QdWord::count);
 }
 
 void look_at(Pe& pe) {
@@ -71,28 +71,28 @@ void quiescence_arrived(Pe& pe, Message message) {
   QuiescenceSearch& search = search_of(pe);
   ConverseCounts counts;
   std::memcpy(&counts, message.payload(), sizeof counts);
-  switch (static_cast<Word>(message->extra)) {
-    case Word::start:
+  switch (static_cast<QdWord>(message->extra)) {
+    case QdWord::start:
       if (search.searching) {
         search.again = true;
         return;
       }
       search.searching = true;
       search.before = {-1, -1};
-      return tell_all(pe, Word::count);
-    case Word::count:
+      return tell_all(pe, QdWord::count);
+    case QdWord::count:
       search.asked = true;
       pe.conditions.call_once(scheduler::condition_still_idle, on_idle, nullptr);
       return;
-    case Word::sums:
+    case QdWord::sums:
       ++search.answers;
       search.sums.created += counts.created;
       search.sums.processed += counts.processed;
       return look_at(pe);
-    case Word::quiet:
+    case QdWord::quiet:
       if (pe.index == 0) {
         search.searching = false;
-        if (std::exchange(search.again, false)) pe.send(0, say(Word::start));
+        if (std::exchange(search.again, false)) pe.send(0, say(QdWord::start));
       }
       return pe.conditions.raise(scheduler::condition_quiescence);
   }
@@ -112,7 +112,7 @@ extern "C" {
 
 void CmiStartQD(CQdCondFn fn, void* argument) {
   CQdRegisterCallback(fn, argument);
-  require_pe("CmiStartQD").send(0, say(Word::start));
+  require_pe("CmiStartQD").send(0, say(QdWord::start));
 }
 void CQdRegisterCallback(CQdCondFn fn, void* argument) { CcdCallOnCondition(CcdQUIESCENCE, fn, argument); }
 CQdState periapt_qd_state() {

@@ -31,7 +31,7 @@ struct BlockQueue {
 BlockQueue* home(const CmiIpcBlock* block) { return reinterpret_cast<BlockQueue*>(block->orig); }
 
 // The word that a process has made a manager, and, within the process, that all have.
-struct Word {
+struct IpcWord {
   std::uint32_t manager;
   int node;  // -1: all have
   BlockQueue* queue;
@@ -67,7 +67,7 @@ bool shares_memory(Pe& pe, int node) {
   return pe.process.layer().route(CmiNodeFirst(node)) == machine::Route::same_host;
 }
 
-void say(Pe& pe, int to, const Word& word) {
+void say(Pe& pe, int to, const IpcWord& word) {
   Message message = converse_system_message(handler_ipc, sizeof word);
   std::memcpy(message.payload(), &word, sizeof word);
   converse_send(pe, to, std::move(message));
@@ -92,7 +92,7 @@ CmiIpcManager& manager_of(Pe& pe, std::uint32_t number) {
 }
 
 void ipc_arrived(Pe& pe, Message message) {
-  Word word;
+  IpcWord word;
   std::memcpy(&word, message.payload(), sizeof word);
   CmiIpcManager& manager = manager_of(pe, word.manager);
   std::unique_lock lock(manager.mutex);

@@ -104,9 +104,9 @@ struct Refused {
   Complaint complaint;
 };
 
-class Reader {
+class TreeReader {
  public:
-  explicit Reader(const std::string& file) : file_(file) {}
+  explicit TreeReader(const std::string& file) : file_(file) {}
 
   Plan read(const json& all) const {
     if (!all.is_object()) refuse("is no object of JSON", "it begins with { and ends with }");
@@ -238,7 +238,7 @@ std::optional<StrategyInfo> read_tree(const std::string& text, const std::string
                                       std::uint32_t since) {
   try {
     const json all = json::parse(text);
-    Plan read = Reader(file).read(all);
+    Plan read = TreeReader(file).read(all);
     read.since = since;
     const auto plan = std::make_shared<const Plan>(std::move(read));
     StrategyInfo info{
