@@ -73,8 +73,14 @@ void BodyEmitter::sdagCode() {
   if (chare.bases.size() > 1)
     text += "  typedef " + typenameIn(chare) + "periapt::sdag::With<" + chare.bases[0].plain() + ", " + names_.local +
             ">::impl_sdag_root impl_sdag_root; \\\n";
-  // Programs that are older than 2013 call these.
-  text += "  void _sdag_init() {} void __sdag_init() {} void _sdag_pup(PUP::er&) {} void __sdag_pup(PUP::er&) {}";
+  // Older programs call these, and some of their classes derive from no CBase_X, where the machine would be. (A
+  // template's base is not looked into for its names.)
+  const bool mayOwn = names_.header.empty() && chare.bases.size() < 2;
+  const std::string pack = mayOwn ? "(PUP::er& p) { impl_sdag_own.pup(p); }" : "(PUP::er&) {}";
+  if (mayOwn)
+    text +=
+        "  [[no_unique_address]] periapt::sdag::Own<impl_sdag_root, " + names_.local + "> impl_sdag_own{this}; \\\n";
+  text += "  void _sdag_init() {} void __sdag_init() {} void _sdag_pup" + pack + " void __sdag_pup" + pack;
   for (const Entry* entry : entriesOf(chare)) {
     if (!isStructured(chare, *entry)) continue;
     const EntryNames names(*entry);

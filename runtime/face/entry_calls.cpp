@@ -8,6 +8,7 @@
 #include "runtime/api/invoke.h"
 #include "runtime/api/proxies.h"
 #include "runtime/face/startup.h"
+#include "runtime/objects/member_handle.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/registry/packing.h"
 #include "runtime/registry/runtime_message.h"
@@ -99,6 +100,12 @@ void CkSendMsgNodeBranchMulti(int entry, void* message, CkGroupID group, int cou
 }
 
 void CkSendMsgInline(int entry, void* message, const CkChareID* chare, int opts) {
+  if (periapt::names_member(*chare)) {
+    const CkGroupID group = periapt::group_of_member(*chare);
+    if (periapt::entry_info(entry).target == periapt::Target::node_group)
+      return CkSendMsgNodeBranchInline(entry, message, CkNodeOf(chare->onPE), group, opts);
+    return CkSendMsgBranchInline(entry, message, chare->onPE, group, opts);
+  }
   periapt::PeObjects& objects = periapt::PeObjects::current();
   const periapt::ChareRecord* record =
       chare->onPE == objects.pe.index ? objects.find_chare_record(chare->serial) : nullptr;

@@ -5,6 +5,7 @@
 #include "runtime/api/reduction_message.h"
 #include "runtime/array/array_manager.h"
 #include "runtime/array/array_migration.h"
+#include "runtime/objects/member_handle.h"
 #include "runtime/objects/node_groups.h"
 #include "runtime/registry/packing.h"
 #include "runtime/scheduler/process.h"
@@ -51,7 +52,7 @@ Chare::~Chare() {
 }
 
 IrrGroup::IrrGroup() : thisgroup(PeObjects::current().creating.group) {
-  thishandle.onPE = periapt::Pe::current()->index;
+  thishandle = periapt::member_handle(periapt::Pe::current()->index, thisgroup);
 }
 
 Group::Group() : thisIndex(periapt::Pe::current()->index) {

@@ -4,6 +4,7 @@
 #include "base/fatal.h"
 #include "runtime/api/delegation.h"
 #include "runtime/array/array_manager.h"
+#include "runtime/objects/member_handle.h"
 #include "runtime/objects/node_groups.h"
 #include "runtime/objects/pe_objects.h"
 #include "runtime/scheduler/broadcast_tree.h"
@@ -238,6 +239,13 @@ CkChareID receiver(const CProxy_Chare& proxy, int ep) {
   if (id.onPE < 0) return receiver_unset(ep);
   receiver_elsewhere(id.onPE, ep);
 }
+void send_to_member(const CkChareID& handle, int ep, unsigned send, void* payload) {
+  const CkGroupID group = group_of_member(handle);
+  if (entry_info(ep).target == Target::group)
+    return send_message(CProxyElement_Group(group, handle.onPE), ep, send, payload);
+  const int node = Process::current()->layout().process_of[handle.onPE];
+  send_message(CProxyElement_NodeGroup(group, node), ep, send, payload);
+}
 }  // namespace
 
 void send_call(const CProxy_Chare& proxy, int ep, unsigned send, const void* arguments, unsigned length) {
@@ -253,6 +261,8 @@ void send_message(const CProxy_Chare& proxy, int ep, unsigned send, void* payloa
   if (delegate(proxy, ep, payload)) return;
   Pe& pe = *Pe::current();
   const CkChareID id = receiver(proxy, ep);
+  if (names_member(id)) [[unlikely]]
+    return send_to_member(id, ep, send, payload);
   note_created(pe, id.onPE, ep, envelope_of(payload)->size);
   send_to(pe, id.onPE, addressed(payload, Target::chare, ep, send, 0, id.serial));
 }

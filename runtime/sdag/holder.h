@@ -145,14 +145,50 @@ class With : public Holding<Parent, Class> {
   using Holding<Parent, Class>::Holding;
 };
 
+// A class of an older program derives from ArrayElement1D, Chare and their like in place of its CBase_X. The name
+// impl_sdag_root is then the one that stands for all, below, and the machine lies in a member, which X_SDAG_CODE
+// declares and the class's pup() packs by _sdag_pup(p) or __sdag_pup(p). Such an element cannot leave inside of a
+// serial block, as nothing asks that member first. For all other classes it is empty.
+class NoRoot {};
+template <class Root, class Class>
+class Own {
+ public:
+  explicit Own(Class*) {}
+  void pup(PUP::er&) {}
+};
+template <class Class>
+class Own<NoRoot, Class> : public Holder {
+ public:
+  explicit Own(Class* object) : Holder(kind), object_(object) {}
+  void pup(PUP::er& p) { this->pup_machine(p); }
+  Class& object() { return *object_; }
+
+ private:
+  static std::string describe(const Holder& holder) { return name_of(*static_cast<const Own&>(holder).object_); }
+  static constexpr ObjectKind kind{describe, nullptr};
+  Class* object_;
+};
+template <class Class>
+constexpr ObjectKind Own<NoRoot, Class>::kind;
+
 // The holder of an object of class X, and back.
 template <class Class>
 Holder& holder(void* object) {
-  return static_cast<typename Class::impl_sdag_root&>(*static_cast<Class*>(object));
+  if constexpr (std::is_base_of<Holder, Class>::value)
+    return static_cast<typename Class::impl_sdag_root&>(*static_cast<Class*>(object));
+  else
+    return static_cast<Class*>(object)->impl_sdag_own;
+}
+template <class Class>
+Class& object_of(Holder& holder) {
+  if constexpr (std::is_base_of<Holder, Class>::value)
+    return static_cast<Class&>(static_cast<typename Class::impl_sdag_root&>(holder));
+  else
+    return static_cast<Own<NoRoot, Class>&>(holder).object();
 }
 template <class Class, void (Class::*function)(int, Frame&)>
 void call(Holder& holder, int fragment, Frame& frame) {
-  (static_cast<Class&>(static_cast<typename Class::impl_sdag_root&>(holder)).*function)(fragment, frame);
+  (object_of<Class>(holder).*function)(fragment, frame);
 }
 
 // Whether the class has its X_SDAG_CODE.
@@ -167,3 +203,5 @@ constexpr bool hasCode() {
 }
 
 }  // namespace periapt::sdag
+
+typedef periapt::sdag::NoRoot impl_sdag_root;
