@@ -67,37 +67,39 @@ using periapt::loadbalance::Balancer;
 using periapt::loadbalance::load_of;
 
 namespace {
-Balancer& here() { return Balancer::of(*Pe::current()); }
+Balancer& this_balancer() { return Balancer::of(*Pe::current()); }
 }  // namespace
 
 // --- when and how it is balanced -------------------------------------------------------------------------------------
 
-void LBTurnInstrumentOn() { here().turn_instrument(true); }
-void LBTurnInstrumentOff() { here().turn_instrument(false); }
-void LBTurnPredictorOn(LBPredictorFunction* model, int window) { here().set_predictor(model, std::max(window, 2)); }
+void LBTurnInstrumentOn() { this_balancer().turn_instrument(true); }
+void LBTurnInstrumentOff() { this_balancer().turn_instrument(false); }
+void LBTurnPredictorOn(LBPredictorFunction* model, int window) {
+  this_balancer().set_predictor(model, std::max(window, 2));
+}
 void LBTurnPredictorOn(LBPredictorFunction* model) {
   LBTurnPredictorOn(model, periapt::loadbalance::options().predictor_window);
 }
-void LBTurnPredictorOff() { here().set_predictor(nullptr, 0); }
-void LBChangePredictor(LBPredictorFunction* model) { here().change_predictor(model); }
-void LBTurnCommOn() { here().turn_communication(true); }
-void LBTurnCommOff() { here().turn_communication(false); }
+void LBTurnPredictorOff() { this_balancer().set_predictor(nullptr, 0); }
+void LBChangePredictor(LBPredictorFunction* model) { this_balancer().change_predictor(model); }
+void LBTurnCommOn() { this_balancer().turn_communication(true); }
+void LBTurnCommOff() { this_balancer().turn_communication(false); }
 void LBManager::SetLBPeriod(double seconds) {
   const Pe* const pe = Pe::current();
   if (pe && pe->objects && pe->objects->balance) return Balancer::of(*pe).set_period(seconds);
   periapt::loadbalance::set_first_period(seconds);
 }
-double LBManager::GetLBPeriod() { return here().period(); }
-void LBManager::StartLB() { here().start_step(); }
-void LBManager::TurnManualLBOn() { here().take_all(); }
-void LBManager::configureTreeLB(const char* json) { here().configure_tree(json); }
-int LBManager::AddStartLBFn(std::function<void()> fn) { return here().at_begin.add(std::move(fn)); }
-void LBManager::TurnOnStartLBFn(int handle) { here().at_begin.turn(handle, true); }
-void LBManager::TurnOffStartLBFn(int handle) { here().at_begin.turn(handle, false); }
-void LBManager::RemoveStartLBFn(int handle) { here().at_begin.remove(handle); }
-int LBManager::AddMigrationDoneFn(std::function<void()> fn) { return here().at_end.add(std::move(fn)); }
-void LBManager::RemoveMigrationDoneFn(int handle) { here().at_end.remove(handle); }
-void LBClearLoads() { here().clear_loads(); }
+double LBManager::GetLBPeriod() { return this_balancer().period(); }
+void LBManager::StartLB() { this_balancer().start_step(); }
+void LBManager::TurnManualLBOn() { this_balancer().take_all(); }
+void LBManager::configureTreeLB(const char* json) { this_balancer().configure_tree(json); }
+int LBManager::AddStartLBFn(std::function<void()> fn) { return this_balancer().at_begin.add(std::move(fn)); }
+void LBManager::TurnOnStartLBFn(int handle) { this_balancer().at_begin.turn(handle, true); }
+void LBManager::TurnOffStartLBFn(int handle) { this_balancer().at_begin.turn(handle, false); }
+void LBManager::RemoveStartLBFn(int handle) { this_balancer().at_begin.remove(handle); }
+int LBManager::AddMigrationDoneFn(std::function<void()> fn) { return this_balancer().at_end.add(std::move(fn)); }
+void LBManager::RemoveMigrationDoneFn(int handle) { this_balancer().at_end.remove(handle); }
+void LBClearLoads() { this_balancer().clear_loads(); }
 void LBDefaultCreate(const char* name) { periapt::loadbalance::add_default_strategy(name); }
 
 // The PE that balances stays the same one, which +LBCentPE names before the run.
@@ -127,7 +129,7 @@ ArrayElement* taking_part(const Balancer& balancer, ArrayElement& base) {
 }
 }  // namespace
 void ArrayElement::setObjPosition(double x, double y, double z) {
-  Balancer& balancer = here();
+  Balancer& balancer = this_balancer();
   ArrayElement* const element = taking_part(balancer, *this);
   if (!element) return;
   balancer.set_position(*element, {static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)});
@@ -142,14 +144,14 @@ void ArrayElement::setObjPhases(const double* seconds, int phases) {
                    "add up those that matter least");
   const double all = std::accumulate(seconds, seconds + phases, 0.0);
   for (int k = 0; k < phases && all > 0; ++k) parts.part[k] = static_cast<float>(seconds[k] / all);
-  Balancer& balancer = here();
+  Balancer& balancer = this_balancer();
   ArrayElement* const element = taking_part(balancer, *this);
   if (!element) return;
   balancer.set_phases(*element, parts);
   setObjTime(all);
 }
 void* ArrayElement::getObjUserData(int index) {
-  Balancer& balancer = here();
+  Balancer& balancer = this_balancer();
   const auto bytes = static_cast<std::size_t>(balancer.claim_user_data(0));
   if (index < 0 || static_cast<std::size_t>(index) >= bytes)
     periapt::fatal("getObjUserData(" + std::to_string(index) + ") is called, and there is no such user data",
@@ -166,52 +168,59 @@ void* ArrayElement::getObjUserData(int index) {
 // --- objects of the program's own ------------------------------------------------------------------------------------
 
 LDOMHandle LBManager::RegisterOM(LDOMid id, void*, LDCallbacks calls) {
-  return here().own_objects().add_manager(id, calls);
+  return this_balancer().own_objects().add_manager(id, calls);
 }
-void LBManager::UnregisterOM(LDOMHandle manager) { here().own_objects().remove_manager(manager); }
+void LBManager::UnregisterOM(LDOMHandle manager) { this_balancer().own_objects().remove_manager(manager); }
 LDObjHandle LBManager::RegisterObj(LDOMHandle manager, CmiUInt8 id, void* user, int migratable) {
-  return here().add_own(manager, id, user, migratable != 0);
+  return this_balancer().add_own(manager, id, user, migratable != 0);
 }
-void LBManager::UnregisterObj(LDObjHandle object) { here().remove_own(object); }
+void LBManager::UnregisterObj(LDObjHandle object) { this_balancer().remove_own(object); }
 int LBManager::Migrate(LDObjHandle object, int to) {
-  return here().own_objects().move(periapt::loadbalance::ObjectManagers::array_of(object.omhandle), object.id, to);
+  return this_balancer().own_objects().move(periapt::loadbalance::ObjectManagers::array_of(object.omhandle), object.id,
+                                            to);
 }
-void LBManager::Migrated(LDObjHandle object, int wait_barrier) { here().own_arrived(object, wait_barrier != 0); }
-void LBManager::ObjectStart(const LDObjHandle& object) { here().own_objects().start(object); }
-void LBManager::ObjectStop(const LDObjHandle& object) { here().own_objects().stop(object); }
+void LBManager::Migrated(LDObjHandle object, int wait_barrier) {
+  this_balancer().own_arrived(object, wait_barrier != 0);
+}
+void LBManager::ObjectStart(const LDObjHandle& object) { this_balancer().own_objects().start(object); }
+void LBManager::ObjectStop(const LDObjHandle& object) { this_balancer().own_objects().stop(object); }
 void LBManager::ObjTime(LDObjHandle object, double wall, double processor) {
-  TimeSpent sum = here().own_objects().spent(object);
-  here().own_objects().set_spent(object, sum += TimeSpent{wall, processor});
+  TimeSpent sum = this_balancer().own_objects().spent(object);
+  this_balancer().own_objects().set_spent(object, sum += TimeSpent{wall, processor});
 }
 void LBManager::EstObjLoad(const LDObjHandle& object, double seconds) {
-  here().own_objects().set_spent(object, {seconds, seconds, seconds});
+  this_balancer().own_objects().set_spent(object, {seconds, seconds, seconds});
 }
 void LBManager::GetObjLoad(LDObjHandle& object, LBRealType& wall, LBRealType& processor) {
-  const TimeSpent spent = here().own_objects().spent(object);
+  const TimeSpent spent = this_balancer().own_objects().spent(object);
   wall = spent.wall;
   processor = load_of(spent);
 }
-void* LBManager::GetObjUserData(LDObjHandle& object) { return here().own_objects().user(object); }
+void* LBManager::GetObjUserData(LDObjHandle& object) { return this_balancer().own_objects().user(object); }
 void* LBManager::GetDBObjUserData(LDObjHandle& object, int index) {
-  std::vector<char>& data = here().own_objects().user_data(object);
-  data.resize(static_cast<std::size_t>(here().claim_user_data(0)));
+  std::vector<char>& data = this_balancer().own_objects().user_data(object);
+  data.resize(static_cast<std::size_t>(this_balancer().claim_user_data(0)));
   return data.data() + index;
 }
-void LBManager::NonMigratable(LDObjHandle object) { here().own_objects().set_migratable(object, false); }
-void LBManager::Migratable(LDObjHandle object) { here().own_objects().set_migratable(object, true); }
-void LBManager::setPupSize(LDObjHandle object, std::size_t bytes) { here().own_objects().set_bytes(object, bytes); }
+void LBManager::NonMigratable(LDObjHandle object) { this_balancer().own_objects().set_migratable(object, false); }
+void LBManager::Migratable(LDObjHandle object) { this_balancer().own_objects().set_migratable(object, true); }
+void LBManager::setPupSize(LDObjHandle object, std::size_t bytes) {
+  this_balancer().own_objects().set_bytes(object, bytes);
+}
 void LBManager::Send(const LDOMHandle& manager, const CmiUInt8& to, unsigned int bytes, int, int) {
-  here().own_objects().sent(manager, to, 1, bytes);
+  this_balancer().own_objects().sent(manager, to, 1, bytes);
 }
 void LBManager::MulticastSend(const LDOMHandle& manager, CmiUInt8* to, int count, unsigned int bytes, int messages) {
   for (int i = 0; i < count; ++i)
-    here().own_objects().sent(manager, to[i], static_cast<std::uint64_t>(messages), bytes);
+    this_balancer().own_objects().sent(manager, to[i], static_cast<std::uint64_t>(messages), bytes);
 }
-bool LBManager::StatsOn() { return here().measures(); }
-void LBManager::IdleTime(LBRealType* wall) { *wall = here().meter().idle(); }
-void LBManager::TotalTime(LBRealType* wall, LBRealType* processor) { *wall = *processor = here().meter().wall(); }
+bool LBManager::StatsOn() { return this_balancer().measures(); }
+void LBManager::IdleTime(LBRealType* wall) { *wall = this_balancer().meter().idle(); }
+void LBManager::TotalTime(LBRealType* wall, LBRealType* processor) {
+  *wall = *processor = this_balancer().meter().wall();
+}
 void LBManager::BackgroundLoad(LBRealType* wall, LBRealType* processor) {
-  const TimeSpent& spent = here().meter().background();
+  const TimeSpent& spent = this_balancer().meter().background();
   *wall = spent.wall;
   *processor = load_of(spent);
 }

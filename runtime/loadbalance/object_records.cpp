@@ -30,7 +30,7 @@ double measured_speed() {
   return 1e7 / static_cast<double>(std::max<std::uint64_t>(clock::thread_cpu_ns() - start, 1));
 }
 
-ArrayManager& array_of(const ArrayElement& element) { return element.ckGetArrayManager()->manager(); }
+ArrayManager& manager_of(const ArrayElement& element) { return element.ckGetArrayManager()->manager(); }
 }  // namespace
 
 double load_of(const TimeSpent& spent) {
@@ -225,7 +225,7 @@ void ObjectRecords::add_elements(LoadDatabase& own) {
     const Record& record = records_[i];
     if (!record.element) continue;
     const ArrayElement& element = *record.element;
-    ArrayManager& manager = array_of(element);
+    ArrayManager& manager = manager_of(element);
     const TimeSpent spent = this->spent(element);
     const double seconds = load_of(spent), wall = own.clock != LoadClock::wall ? spent.wall : 0;
     const bool is_being_made = manager.is_being_made(element.ckGetID());
