@@ -30,8 +30,6 @@ int entry_ready, entry_probe, entry_count, entry_collect, entry_loads, entry_ass
     entry_claim, entry_start, entry_set_period, entry_period, entry_collect_now, entry_sleep, entry_awake, entry_hold,
     entry_go_on, entry_set_tree, entry_tree, entry_over, entry_heard;
 
-ArrayManager& array_of(const ArrayElement& element) { return element.ckGetArrayManager()->manager(); }
-
 int center_of(const Pe& pe) { return options().center < pe.process.pes() ? options().center : 0; }
 
 template <class T>
@@ -110,7 +108,7 @@ void Balancer::remove(ArrayElement& element) {
 }
 
 void Balancer::born(ArrayElement& element) {
-  assert(array_of(element).find(element.ckGetID()) == &element);  // no further base of one
+  assert(ObjectRecords::array_of(element).find(element.ckGetID()) == &element);  // no further base of one
   BalanceTravel travel;
   travel.state.resumed = step_ - 1;
   add(element, travel);
@@ -593,8 +591,8 @@ void Balancer::resume_up_to(std::uint32_t step) {
     resumption.owner = ThreadOwner::of(element).key;
     pe_.running = &resumption;
     if (meter.is_on()) meter.go_on_with(number);
-    ArrayElement* const caller = array_of(*element).in_sync(element);
-    array_of(*element).set_in_sync(caller, false);
+    ArrayElement* const caller = ObjectRecords::array_of(*element).in_sync(element);
+    ObjectRecords::array_of(*element).set_in_sync(caller, false);
     caller->ResumeFromSync();
     pe_.running = outer;
   }
@@ -622,7 +620,9 @@ void Balancer::announce_tree(const std::string& text) {
   for (int pe = 0; pe < pe_.process.pes(); ++pe) send_bytes(pe, entry_tree, {text.begin(), text.end()});
 }
 void Balancer::on_tree(Pe& pe, Delivery& call) {
-  set_tree({static_cast<const char*>(call.arguments), call.length}, Balancer::of(pe).step_, "");
+  Balancer& self = Balancer::of(pe);
+  set_tree({static_cast<const char*>(call.arguments), call.length}, self.step_, "");
+  if (!self.objects_.empty()) self.objects_.measure(self.step_);  // its strategies may want messages counted
 }
 
 // --- balancing at any time -------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-// The calls of programs that are about load balancing. See lb_manager.h, and balancer.h for what they do.
+// The calls of programs that are about load balancing, but for those that ask for the load data base, which are in
+// classic/statistics.cpp. See lb_manager.h, and balancer.h for what they do.
 #include "runtime/loadbalance/lb_manager.h"
 
 #include <algorithm>

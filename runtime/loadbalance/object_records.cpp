@@ -30,7 +30,6 @@ double measured_speed() {
   return 1e7 / static_cast<double>(std::max<std::uint64_t>(clock::thread_cpu_ns() - start, 1));
 }
 
-ArrayManager& manager_of(const ArrayElement& element) { return element.ckGetArrayManager()->manager(); }
 }  // namespace
 
 double load_of(const TimeSpent& spent) {
@@ -43,6 +42,8 @@ double load_of(const TimeSpent& spent) {
       return spent.wall;
   }
 }
+
+ArrayManager& ObjectRecords::array_of(const ArrayElement& element) { return element.ckGetArrayManager()->manager(); }
 
 ObjectRecords::ObjectRecords(Pe& pe)
     : pe_(pe), meter_(pe, options().clock == LoadClock::processor), traffic_(pe, meter_) {
@@ -203,6 +204,7 @@ ArrayElement* ObjectRecords::find(std::int32_t array, std::uint64_t id) const {
     if (ArrayElement* element = manager->find(id); element && BalanceHook::record_of(*element) >= 0) return element;
   return nullptr;
 }
+
 // --- loads -----------------------------------------------------------------------------------------------------------
 
 // The PE, its host, and the program's machine.
@@ -225,7 +227,7 @@ void ObjectRecords::add_elements(LoadDatabase& own) {
     const Record& record = records_[i];
     if (!record.element) continue;
     const ArrayElement& element = *record.element;
-    ArrayManager& manager = manager_of(element);
+    ArrayManager& manager = array_of(element);
     const TimeSpent spent = this->spent(element);
     const double seconds = load_of(spent), wall = own.clock != LoadClock::wall ? spent.wall : 0;
     const bool is_being_made = manager.is_being_made(element.ckGetID());

@@ -16,7 +16,7 @@
 
 namespace periapt::loadbalance {
 
-// What strategies see of it.
+// Which of a record's times strategies see (+LBUseCpuTime, +LBUseGpuTime).
 double load_of(const TimeSpent& spent);
 
 class ObjectRecords {
@@ -38,7 +38,7 @@ class ObjectRecords {
 
   explicit ObjectRecords(Pe& pe);
 
-  // The number of its new record, which the element is to hold; what it holds when it goes is given back.
+  // The number of its new record, which the element is to hold; remove() is given it when the element goes.
   std::int32_t add(ArrayElement& element, const BalanceTravel& travel);
   void remove(std::int32_t number);
   Record& operator[](std::int32_t number) { return records_[static_cast<std::size_t>(number)]; }
@@ -51,7 +51,7 @@ class ObjectRecords {
   std::uint32_t elements() const { return elements_; }
   std::uint32_t size() const { return elements_ + own_.size(); }
   // There was none before it.
-  bool is_first() const { return size() == 1; }
+  bool is_first() const { return elements_ <= 1 && size() == 1; }
   // How many of them wait in the AtSync of this step, or of one that follows.
   std::uint32_t waiting_in(std::uint32_t step) const;
 
@@ -69,6 +69,7 @@ class ObjectRecords {
   int claim_user_data(int bytes);
   char* user_data(std::int32_t number);
 
+  static ArrayManager& array_of(const ArrayElement& element);
   // The element of this array, or one bound to it, that takes part; null: it is not here.
   ArrayElement* find(std::int32_t array, std::uint64_t id) const;
   // A thread of it, or of an element that moves along, waits for the next step; or an entry or a constructor of theirs
