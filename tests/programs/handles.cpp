@@ -20,6 +20,12 @@ class Note : public CMessage_Note {
   int value;
 };
 
+class Single : public CBase_Single {
+ public:
+  void set(int value) { set_to = value; }
+  static inline int set_to = 0;
+};
+
 class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* m) {
@@ -48,6 +54,10 @@ class Main : public CBase_Main {
     require(copy.objPtr == one.objPtr && copy == one, "a copy has another objPtr");
     copy.objPtr = nullptr;
     require(copy != one, "a chare without an objPtr is still the same");
+    CProxy_Single here = CProxy_Single::ckNew(CkMyPe());
+    CkWaitQD();
+    here.set(7);
+    require(Single::set_to == 7, "an [inline] entry of a chare of this PE has not run at once");
   }
   template <class Element, class Whole>
   static void compared(const Element& a, const Element& same, const Element& b, const Whole& whole) {
@@ -98,8 +108,6 @@ class Main : public CBase_Main {
   CProxy_Cell cells_;
   std::set<int> heard_;
 };
-
-class Single : public CBase_Single {};
 
 class Members : public CBase_Members {
  public:
