@@ -317,7 +317,8 @@ class Checker {
       out_.error(entry.result->span,
                  "entry '" + entry.name + "' cannot return a value: the caller does not wait for it",
                  "make it void and send the answer by another entry or a CkCallback, or declare it [sync] or [local]");
-    if (entry.has("sync") && entry.result->builtin && !entry.result->pointers.empty())
+    if (entry.has("sync") && entry.result->builtin && !entry.result->pointers.empty() &&
+        (entry.result->name != "void" || entry.result->pointers.size() != 1))  // void* is any message
       out_.error(entry.result->span,
                  "a [sync] entry returns a value or a message, not a pointer to " + entry.result->name);
     if (entry.has("iget") && !entry.result->isVoid() && !returnsMessage(entry))

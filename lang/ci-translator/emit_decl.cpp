@@ -30,7 +30,7 @@ class DeclEmitter {
       if (!chare) return;
       python |= chare->has("python");
       for (const Entry* entry : entriesOf(*chare)) {
-        told |= isTold(*entry);
+        told |= isNumbered(*entry) && (isTold(*entry) || !isRegistered(*entry));
         for (const Parameter& p : entry->parameters) conditional |= p.conditional;
       }
     });
@@ -203,6 +203,7 @@ class DeclEmitter {
     out_.line("  void operator delete(void* impl_msg) { CkFreeMsg(impl_msg); }");
     out_.line("  static void* alloc(int impl_index, std::size_t impl_size, int* impl_sizes, int impl_prioBits,");
     out_.line("                     GroupDepNum impl_dep = GroupDepNum{});");
+    out_.line("  static void dealloc(void* impl_msg) { CkFreeMsg(impl_msg); }");
     out_.line("  static void* pack(" + own + "* impl_msg);");
     out_.line("  static " + own + "* unpack(void* impl_bytes);");
     out_.line("  static void __register(const char* name, std::size_t size, CkPackFnPtr pack, CkUnpackFnPtr unpack);");
@@ -245,7 +246,7 @@ class DeclEmitter {
     std::set<std::string> methods;  // of two entries of one method a pointer to it names the first
     for (const Entry* entry : entriesOf(names.chare)) {
       if (!isRegistered(*entry)) {
-        if (isTold(*entry)) out_.line("  static int " + EntryNames(*entry).ep + ";  // for traces");
+        if (isNumbered(*entry)) declareLocal(*entry, methods.insert(overloadKey(*entry)).second, names);
         continue;
       }
       if (entry->header) {
@@ -274,6 +275,18 @@ class DeclEmitter {
     if (names.chare.has("python"))
       out_.line("  static void impl_python(std::vector<periapt::PythonMethod>& impl_all);");
     out_.line("};");
+  }
+
+  /// A [local] entry has a number, for traces and for programs that name entries by numbers; no message calls it.
+  void declareLocal(const Entry& entry, bool first, const ChareNames& names) {
+    const EntryNames entryNames(entry);
+    std::string types;
+    for (const Parameter& p : entry.parameters) types += (types.empty() ? "" : ", ") + sentFormal(p, "");
+    out_.line("  static int " + entryNames.ep + ";");
+    out_.line("  static int " + entryNames.index + "(" + types + ") { return " + entryNames.ep + "; }");
+    if (first)
+      out_.line("  static int idx_" + entry.name + "(" + entry.result->text() + " (" + names.local + "::*)(" +
+                methodTypes(entry) + ")) { return " + entryNames.ep + "; }");
   }
 
   /// Each instance has a number of its own, which `extern entry` of some module gives it.

@@ -322,7 +322,7 @@ class DefEmitter {
     out_.line("// " + std::string(toText(chare.kind)) + " " + chare.name);
     out_.line(header + "int " + names.index + "::__idx = 0;");
     for (const Entry* entry : entriesOf(chare)) {
-      if ((!isRegistered(*entry) && !isTold(*entry)) || entry->header) continue;
+      if (!isNumbered(*entry) || entry->header) continue;
       out_.line(header + "int " + names.index + "::" + EntryNames(*entry).ep + " = 0;");
       if (hasReductionWrapper(*entry))
         out_.line(header + "int " + names.index + "::ep_redn_wrapper_" + entry->name + " = 0;");
@@ -521,7 +521,7 @@ class DefEmitter {
                 names.local + ", " + base.plain() + ">());");
     for (const Entry* entry : entriesOf(chare)) {
       if (isRegistered(*entry) && !entry->header) registerEntry(names, *entry);
-      if (!isRegistered(*entry) && isTold(*entry))
+      if (!isRegistered(*entry) && isNumbered(*entry))
         out_.line("  " + EntryNames(*entry).ep + " = CkRegisterEp(\"" + escaped(signature(*entry)) +
                   "\", periapt::called_by_message, 0, __idx, periapt::ep_local);");
     }

@@ -113,6 +113,7 @@ bool hasReductionWrapper(const Entry& entry) {
   return entry.has("reductiontarget") && !takesMessage(entry) && !isForDevice(entry);
 }
 bool isRegistered(const Entry& entry) { return !entry.has("local") || entry.body.has_value(); }
+bool isNumbered(const Entry& entry) { return isRegistered(entry) || !entry.header; }
 bool isTold(const Entry& entry) {
   const bool direct = entry.has("local") || entry.has("whenidle") || (entry.has("inline") && ncpyCount(entry) == 0);
   return direct && !entry.has("notrace") && !entry.header;

@@ -69,8 +69,10 @@ std::string indexTypes(const Entry& entry);
 /// A reduction target that gets a second entry point, which unpacks the reduction's result. An array of a GPU's comes
 /// as in any call.
 bool hasReductionWrapper(const Entry& entry);
-/// [local] entries are plain calls: no message is for them. Such an entry is registered only if isTold().
+/// [local] entries are plain calls: no message is for them.
 bool isRegistered(const Entry& entry);
+/// Has a number all the same, unless it is a template.
+bool isNumbered(const Entry& entry);
 /// Calls of it on the own PE are told to what records the run: [inline], [local], [whenidle].
 bool isTold(const Entry& entry);
 

@@ -75,8 +75,8 @@ class CkCallback {
   CkCallback(int ep, const CkArrayID& id);
   CkCallback(int ep, const CkArrayIndex& index, const CkArrayID& id, bool forceInline = false);
   CkCallback(int ep, const CProxyElement_ArrayBase& element, bool forceInline = false);
-  CkCallback(int ep, CProxySection_ArrayBase& section, bool forceInline = false);
-  CkCallback(int ep, CkSectionID& section);
+  CkCallback(int ep, const CProxySection_ArrayBase& section, bool forceInline = false);
+  CkCallback(int ep, const CkSectionID& section);
   // Answers a request of CCS with the bytes of the CkDataMsg that it is sent; defined in runtime/ccs.
   CkCallback(const CcsDelayedReply_struct& reply);
   CkCallback(Chare* object, int ep, bool forceInline = false);

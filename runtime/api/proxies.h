@@ -58,17 +58,23 @@ class CProxy_Chare : public CProxy {
 
 typedef void (*CkReductionClientFn)(void* param, int size, void* data);
 
-class CProxy_Group : public CProxy {
+namespace periapt {
+// What proxies of groups and of node groups have in common; `Whole` is the class of the proxy itself.
+template <class Whole>
+class GroupProxy : public CProxy {
  public:
-  CProxy_Group() = default;
-  CProxy_Group(CkGroupID group) : group_(group) {}
-  CProxy_Group(const IrrGroup* g) : group_(g->ckGetGroupID()) {}
+  GroupProxy() = default;
+  GroupProxy(CkGroupID group) : group_(group) {}
+  GroupProxy(const IrrGroup* g) : group_(g->ckGetGroupID()) {}
   CkGroupID ckGetGroupID() const { return group_; }
   operator CkGroupID() const { return group_; }
   void ckSetGroupID(CkGroupID group) { group_ = group; }
   void ckCheck() const;
-  bool operator==(const CProxy_Group& o) const { return group_ == o.group_; }
-  bool operator!=(const CProxy_Group& o) const { return group_ != o.group_; }
+  bool operator==(const Whole& o) const { return group_ == o.ckGetGroupID(); }
+  bool operator!=(const Whole& o) const { return group_ != o.ckGetGroupID(); }
+  // Either becomes the other: said for the two, none is in doubt.
+  bool operator==(const CkGroupID& o) const { return group_ == o; }
+  bool operator!=(const CkGroupID& o) const { return group_ != o; }
   void ckSetReductionClient(CkCallback* cb) const;
   void setReductionClient(CkReductionClientFn fn, void* param = nullptr) const;
   void ckSetReductionClient(CkReductionClientFn fn, void* param = nullptr) const { setReductionClient(fn, param); }
@@ -80,20 +86,36 @@ class CProxy_Group : public CProxy {
  private:
   CkGroupID group_;
 };
-class CProxyElement_Group : public CProxy_Group {
+
+// Of one member: its PE, or its process where it is a node group's.
+template <class Whole>
+class MemberProxy : public Whole {
  public:
-  CProxyElement_Group() = default;
-  CProxyElement_Group(CkGroupID group, int pe) : CProxy_Group(group), pe_(pe) {}
-  CProxyElement_Group(const IrrGroup* g);
-  int ckGetGroupPe() const { return pe_; }
-  bool operator==(const CProxyElement_Group& o) const { return ckGetGroupID() == o.ckGetGroupID() && pe_ == o.pe_; }
+  MemberProxy() = default;
+  MemberProxy(CkGroupID group, int place) : Whole(group), place_(place) {}
+  MemberProxy(const IrrGroup* g);
+  int ckGetGroupPe() const { return place_; }
+  bool operator==(const MemberProxy& o) const { return this->ckGetGroupID() == o.ckGetGroupID() && place_ == o.place_; }
+  bool operator!=(const MemberProxy& o) const { return !(*this == o); }
   void pup(PUP::er& p) {
-    CProxy_Group::pup(p);
-    p | pe_;
+    Whole::pup(p);
+    p | place_;
   }
 
  private:
-  int pe_ = -1;
+  int place_ = -1;
+};
+}  // namespace periapt
+
+class CProxy_Group : public periapt::GroupProxy<CProxy_Group> {
+ public:
+  using periapt::GroupProxy<CProxy_Group>::GroupProxy;
+  CProxy_Group() = default;
+};
+class CProxyElement_Group : public periapt::MemberProxy<CProxy_Group> {
+ public:
+  using periapt::MemberProxy<CProxy_Group>::MemberProxy;
+  CProxyElement_Group() = default;
 };
 class CProxySection_Group : public CProxy_Group {
  public:
@@ -151,40 +173,15 @@ CProxySection_Group listed(const CProxy_Group& group, const CmiGroup& pes);
 }  // namespace periapt
 PUPbytes(CmiGroup)
 
-    class CProxy_NodeGroup : public CProxy {
+    class CProxy_NodeGroup : public periapt::GroupProxy<CProxy_NodeGroup> {
  public:
+  using periapt::GroupProxy<CProxy_NodeGroup>::GroupProxy;
   CProxy_NodeGroup() = default;
-  CProxy_NodeGroup(CkGroupID group) : group_(group) {}
-  CProxy_NodeGroup(const IrrGroup* g) : group_(g->ckGetGroupID()) {}
-  CkGroupID ckGetGroupID() const { return group_; }
-  operator CkGroupID() const { return group_; }
-  void ckSetGroupID(CkGroupID group) { group_ = group; }
-  bool operator==(const CProxy_NodeGroup& o) const { return group_ == o.group_; }
-  void ckCheck() const;
-  void ckSetReductionClient(CkCallback* cb) const;
-  void setReductionClient(CkReductionClientFn fn, void* param = nullptr) const;
-  void ckSetReductionClient(CkReductionClientFn fn, void* param = nullptr) const { setReductionClient(fn, param); }
-  void pup(PUP::er& p) {
-    CProxy::pup(p);
-    p | group_;
-  }
-
- private:
-  CkGroupID group_;
 };
-class CProxyElement_NodeGroup : public CProxy_NodeGroup {
+class CProxyElement_NodeGroup : public periapt::MemberProxy<CProxy_NodeGroup> {
  public:
+  using periapt::MemberProxy<CProxy_NodeGroup>::MemberProxy;
   CProxyElement_NodeGroup() = default;
-  CProxyElement_NodeGroup(CkGroupID group, int node) : CProxy_NodeGroup(group), node_(node) {}
-  CProxyElement_NodeGroup(const IrrGroup* g);
-  int ckGetGroupPe() const { return node_; }
-  void pup(PUP::er& p) {
-    CProxy_NodeGroup::pup(p);
-    p | node_;
-  }
-
- private:
-  int node_ = -1;
 };
 typedef CProxySection_Group CProxySection_NodeGroup;
 
@@ -248,6 +245,7 @@ class CProxyElement_ArrayBase : public CProxy_ArrayBase {
   bool operator==(const CProxyElement_ArrayBase& o) const {
     return ckGetArrayID() == o.ckGetArrayID() && index_ == o.index_;
   }
+  bool operator!=(const CProxyElement_ArrayBase& o) const { return !(*this == o); }
   ArrayElement* ckLocal() const;
   void ckDestroy() const;
   void ckEmigrate(int toPe) const;

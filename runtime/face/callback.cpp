@@ -112,11 +112,11 @@ CkCallback::CkCallback(int ep, const CkArrayIndex& index, const CkArrayID& id, b
 }
 CkCallback::CkCallback(int ep, const CProxyElement_ArrayBase& element, bool force)
     : CkCallback(ep, element.ckGetIndex(), element.ckGetArrayID(), force) {}
-CkCallback::CkCallback(int ep, CProxySection_ArrayBase& section, bool) : type(bcastSection), ep(ep) {
+CkCallback::CkCallback(int ep, const CProxySection_ArrayBase& section, bool) : type(bcastSection), ep(ep) {
   pe = Pe::current()->index;
   d.section.id = PeObjects::current().keep_section(section);
 }
-CkCallback::CkCallback(int ep, CkSectionID& section) : type(bcastSection), ep(ep) {
+CkCallback::CkCallback(int ep, const CkSectionID& section) : type(bcastSection), ep(ep) {
   pe = Pe::current()->index;
   d.section.id = PeObjects::current().keep_section(CProxySection_ArrayBase(section));
 }

@@ -186,10 +186,6 @@ void ArrayElement::pup(PUP::er& p) {
 
 // --- proxies ---------------------------------------------------------------------------------------------------------
 
-CProxyElement_Group::CProxyElement_Group(const IrrGroup* g) : CProxy_Group(g), pe_(periapt::Pe::current()->index) {}
-CProxyElement_NodeGroup::CProxyElement_NodeGroup(const IrrGroup* g)
-    : CProxy_NodeGroup(g), node_(periapt::Pe::current()->process.rank()) {}
-
 namespace {
 struct ClientFunction {
   CkReductionClientFn fn;
@@ -209,18 +205,6 @@ void set_client_function(const Proxy& proxy, CkReductionClientFn fn, void* param
 }
 }  // namespace
 
-void CProxy_Group::ckSetReductionClient(CkCallback* cb) const {
-  PeObjects::current().group(group_.idx).reduction->set_client(*cb);
-}
-void CProxy_Group::setReductionClient(CkReductionClientFn fn, void* param) const {
-  set_client_function(*this, fn, param);
-}
-void CProxy_NodeGroup::ckSetReductionClient(CkCallback* cb) const {
-  periapt::node_groups().reduction(group_.idx).set_client(*cb);
-}
-void CProxy_NodeGroup::setReductionClient(CkReductionClientFn fn, void* param) const {
-  set_client_function(*this, fn, param);
-}
 void CProxy_ArrayBase::ckSetReductionClient(CkCallback* cb) const { array_manager(array_).reduction().set_client(*cb); }
 void CProxy_ArrayBase::setReductionClient(CkReductionClientFn fn, void* param) const {
   set_client_function(*this, fn, param);
@@ -234,9 +218,38 @@ void check_set(bool set, const char* kind) {
 }
 }  // namespace
 void CProxy_Chare::ckCheck() const { check_set(id_.onPE >= 0, "a chare"); }
-void CProxy_Group::ckCheck() const { check_set(!ckGetGroupID().isZero(), "a group"); }
-void CProxy_NodeGroup::ckCheck() const { check_set(!ckGetGroupID().isZero(), "a node group"); }
 void CProxy_ArrayBase::ckCheck() const { check_set(!array_.isZero(), "an array"); }
+
+namespace periapt {
+template <>
+void GroupProxy<CProxy_Group>::ckCheck() const {
+  check_set(!group_.isZero(), "a group");
+}
+template <>
+void GroupProxy<CProxy_NodeGroup>::ckCheck() const {
+  check_set(!group_.isZero(), "a node group");
+}
+template <>
+void GroupProxy<CProxy_Group>::ckSetReductionClient(CkCallback* cb) const {
+  PeObjects::current().group(group_.idx).reduction->set_client(*cb);
+}
+template <>
+void GroupProxy<CProxy_NodeGroup>::ckSetReductionClient(CkCallback* cb) const {
+  node_groups().reduction(group_.idx).set_client(*cb);
+}
+template <class Whole>
+void GroupProxy<Whole>::setReductionClient(CkReductionClientFn fn, void* param) const {
+  set_client_function(*this, fn, param);
+}
+template void GroupProxy<CProxy_Group>::setReductionClient(CkReductionClientFn fn, void* param) const;
+template void GroupProxy<CProxy_NodeGroup>::setReductionClient(CkReductionClientFn fn, void* param) const;
+
+template <>
+MemberProxy<CProxy_Group>::MemberProxy(const IrrGroup* g) : CProxy_Group(g), place_(Pe::current()->index) {}
+template <>
+MemberProxy<CProxy_NodeGroup>::MemberProxy(const IrrGroup* g)
+    : CProxy_NodeGroup(g), place_(Pe::current()->process.rank()) {}
+}  // namespace periapt
 
 void CProxy_ArrayBase::beginInserting() { ArrayManager::tell_inserting(array_, true); }
 void CProxy_ArrayBase::doneInserting() { ArrayManager::tell_inserting(array_, false); }

@@ -71,7 +71,10 @@ PUPbytes(ck::ObjID)
     // A single chare: the PE it was made for and a number given by its maker (which is part of the number).
     struct CkChareID {
   int onPE = -1;
-  std::uint64_t serial = 0;
+  union {
+    std::uint64_t serial = 0;
+    void* objPtr;  // the number as programs look at it: null where it is none, and never to be followed
+  };
   bool operator==(const CkChareID& o) const { return onPE == o.onPE && serial == o.serial; }
   bool operator!=(const CkChareID& o) const { return !(*this == o); }
 };

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 #include "runtime/scheduler/work.h"
@@ -31,9 +32,21 @@ class Fifo {
   const Work& front() const { return slots_[head_ & mask_]; }
   // Copied out, because what it starts may push and move the ring.
   Work pop_front() { return slots_[head_++ & mask_]; }
+  // The same, of a message or a thread the head alone. It is read as it was written, word by word: a load over both
+  // words would wait until the stores are in the cache.
+  void pop_front(Work& to) {
+    const Work& next = slots_[head_++ & mask_];
+    to.meta = load_alone(next.meta);
+    to.element = load_alone(next.element);
+    if (next.kind() == WorkKind::call) std::memcpy(to.arguments, next.arguments, sizeof to.arguments);
+  }
 
  private:
   static constexpr std::size_t initial_capacity = 256;
+  // By a load of its own, which compilers join to no other.
+  static std::uint64_t load_alone(const std::uint64_t& word) {
+    return *static_cast<const volatile std::uint64_t*>(&word);
+  }
   static Work* allocate(std::size_t capacity) {
     void* bytes = std::aligned_alloc(alignof(Work), capacity * sizeof(Work));
     if (!bytes) throw std::bad_alloc();

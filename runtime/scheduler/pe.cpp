@@ -52,6 +52,17 @@ using scheduler::Order;
 using scheduler::PriorityKey;
 
 static_assert(machine::OneSided::kRmaRequestMeta == thread_meta, "no thread travels between PEs");
+
+// Makes a line that refers to a message; its arguments stay what they were.
+void refer(Work& line, Envelope* message) {
+  line.meta = message_meta;
+  line.element = reinterpret_cast<std::uint64_t>(message);
+}
+Work referring(Envelope* message) {
+  Work line;
+  refer(line, message);
+  return line;
+}
 }  // namespace
 
 Pe::Pe(Process& process, int index)
@@ -222,18 +233,15 @@ bool Pe::tree_parked(int root) const {
 
 void Pe::enqueue(Message&& message) {
   Envelope* envelope = message.release();
-  Work work;
-  work.meta = message_meta;
-  work.element = reinterpret_cast<std::uint64_t>(envelope);
   if (watched(Observer::enqueued)) [[unlikely]]
     notify_enqueued(envelope->entry);
   if (envelope->flags & (envelope_expedited | envelope_immediate)) [[unlikely]] {
-    urgent_.push_back() = work;
+    refer(urgent_.push_back(), envelope);
   } else if (!scheduler::has_priority(envelope)) {
     // (With an Ordering the queue is only the way to it, and it sees to that.)
-    (envelope->queueing == Queueing::lifo && !ordering_ ? fifo_.push_front() : fifo_.push_back()) = work;
+    refer(envelope->queueing == Queueing::lifo && !ordering_ ? fifo_.push_front() : fifo_.push_back(), envelope);
   } else {
-    by_priority_.push(work, scheduler::key_of(envelope), scheduler::order_of(envelope->queueing));
+    by_priority_.push(envelope, scheduler::key_of(envelope), scheduler::order_of(envelope->queueing));
   }
 }
 
@@ -242,17 +250,14 @@ void Pe::enqueue_front(std::vector<Message>&& messages) {
     Envelope* envelope = messages[i].release();
     if (watched(Observer::enqueued)) [[unlikely]]
       notify_enqueued(envelope->entry);
-    Work work;
-    work.meta = message_meta;
-    work.element = reinterpret_cast<std::uint64_t>(envelope);
     if (ordering_)
-      ordering_->add({work, index, Arrival::Place::front});
+      ordering_->add({referring(envelope), index, Arrival::Place::front});
     else if (envelope->flags & (envelope_expedited | envelope_immediate))
-      urgent_.push_front() = work;
+      refer(urgent_.push_front(), envelope);
     else if (!scheduler::has_priority(envelope))
-      fifo_.push_front() = work;
+      refer(fifo_.push_front(), envelope);
     else
-      by_priority_.push(work, scheduler::key_of(envelope), Order::lifo);
+      by_priority_.push(envelope, scheduler::key_of(envelope), Order::lifo);
   }
 }
 
@@ -325,17 +330,19 @@ int Pe::accept(bool run_calls) {
 // Expedited first, then what is more urgent than usual, the usual in order of arrival, and what can wait.
 bool Pe::take(Work& work) {
   if (!urgent_.empty()) [[unlikely]] {
-    work = urgent_.pop_front();
+    urgent_.pop_front(work);
     return true;
   }
   if (!by_priority_.empty()) [[unlikely]] {
     if (fifo_.empty() || by_priority_.next_key() < PriorityKey::none()) {
-      work = by_priority_.pop();
+      refer(work, by_priority_.pop());
+      // They come in another order than that in which they were made, so the processor does not foresee it.
+      if (Envelope* const* next = by_priority_.next()) platform::prefetch_for_write(*next);
       return true;
     }
   }
   if (fifo_.empty()) return false;
-  work = fifo_.pop_front();
+  fifo_.pop_front(work);
   return true;
 }
 
@@ -423,7 +430,7 @@ bool Pe::step_simulated() {
 // What is in the queues has been put there by `source`.
 void Pe::hand_over(int source) {
   while (!urgent_.empty()) ordering_->add({urgent_.pop_front(), source, Arrival::Place::expedited});
-  while (!by_priority_.empty()) ordering_->add({by_priority_.pop(), source, Arrival::Place::by_priority});
+  while (!by_priority_.empty()) ordering_->add({referring(by_priority_.pop()), source, Arrival::Place::by_priority});
   while (!fifo_.empty()) {
     const Work work = fifo_.pop_front();
     const bool lifo = work.kind() == WorkKind::message && work.message()->queueing == Queueing::lifo;

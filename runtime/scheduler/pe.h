@@ -280,7 +280,7 @@ class alignas(platform::kCacheLine) Pe {
   Work spare_;   // of an open call, where no ring has room
   Fifo fifo_;    // no priority, in order of arrival
   Fifo urgent_;  // expedited
-  scheduler::PriorityQueue<Work> by_priority_;
+  scheduler::PriorityQueue<Envelope*> by_priority_;
   std::uint32_t watch_ = 0;
   bool stop_requested_ = false;
   bool is_idle_ = false;

@@ -112,6 +112,12 @@ class PriorityQueue {
     return item;
   }
 
+  // What pop() would give, or null.
+  const T* next() const {
+    if (empty()) return nullptr;
+    return heap_.empty() || middle_is_next() ? &middle_.front() : &buckets_[heap_.front().bucket].items.front();
+  }
+
   // The priority of the next item, to compare two queues; holds until the queue changes. Requires !empty().
   PriorityKey next_key() const {
     assert(!empty());

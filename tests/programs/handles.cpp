@@ -1,122 +1,137 @@
-// The handle of a member of a group or node group (thishandle) names that member, as in Charm++: molecular dynamics
-// codes give it to CkStartQD() between the phases of their start. Each member asks for quiescence, sends messages and
-// has a reduction end by its handle; so does each branch of a node group.
+// Comparisons of proxies, numbers of chares and entries, callbacks to sections that are const, messages as void*.
+#include <set>
+#include <string>
+#include <vector>
+
 #include "handles.decl.h"
 
-CProxy_Main mainProxy;
-CProxy_Phases phases;
-CProxy_Shared shared;
+CProxy_Main main_proxy;
 
 namespace {
-enum Way { quiescence, reduction, sent, at_once, callback, ways };
-constexpr int letters = 40;
+constexpr int cell_count = 12;
+void require(bool right, const char* what) {
+  if (!right) CkAbort("handles: %s\n", what);
+}
 }  // namespace
 
-class Word : public CMessage_Word {
+class Note : public CMessage_Note {
  public:
-  int* letters;
+  explicit Note(int value) : value(value) {}
+  int value;
+};
+
+class Single : public CBase_Single {
+ public:
+  void set(int value) { set_to = value; }
+  static inline int set_to = 0;
 };
 
 class Main : public CBase_Main {
-  int way_ = 0, reached_ = 0;
-
  public:
   explicit Main(CkArgMsg* m) {
     delete m;
-    mainProxy = thisProxy;
-    phases = CProxy_Phases::ckNew();
-    shared = CProxy_Shared::ckNew();
-    phases.begin(way_);
+    main_proxy = thisProxy;
+    thisProxy.run();
   }
-  void reached(int pe, int what) {
-    if (what != way_) CkAbort("a handle brings what was not asked for");
-    if (++reached_ < (way_ == ways ? CkNumNodes() : CkNumPes())) return;
-    reached_ = 0;
-    if (++way_ < ways) return phases.begin(way_);
-    if (way_ == ways) return shared.begin();
-    CkPrintf("handles: all checks passed\n");
+  void run() {
+    chares();
+    proxies();
+    numbers();
+    messages();
+    section();
+    CkPrintf("all checks passed\n");
     CkExit();
   }
+  void heard(int index) { heard_.insert(index); }
+
+ private:
+  static void chares() {
+    CkChareID none;
+    require(none.objPtr == nullptr, "a chare that is none has an objPtr");
+    const CkChareID one = CProxy_Single::ckNew(), other = CProxy_Single::ckNew();
+    require(one.objPtr && other.objPtr && one.objPtr != other.objPtr, "two chares have one objPtr");
+    CkChareID copy = one;
+    require(copy.objPtr == one.objPtr && copy == one, "a copy has another objPtr");
+    copy.objPtr = nullptr;
+    require(copy != one, "a chare without an objPtr is still the same");
+    CProxy_Single here = CProxy_Single::ckNew(CkMyPe());
+    CkWaitQD();
+    here.set(7);
+    require(Single::set_to == 7, "an [inline] entry of a chare of this PE has not run at once");
+  }
+  template <class Element, class Whole>
+  static void compared(const Element& a, const Element& same, const Element& b, const Whole& whole) {
+    require(a == same && !(a != same), "one member or element is two");
+    require(a != b && !(a == b), "two members or elements are one");
+    require(whole == whole && !(whole != whole), "a collection is another one than itself");
+  }
+  void proxies() {
+    const CProxy_Members members = members_ = CProxy_Members::ckNew();
+    const CProxy_PerProcess processes = CProxy_PerProcess::ckNew();
+    const CProxy_Cell cells = cells_ = CProxy_Cell::ckNew(cell_count);
+    compared(members[0], members[0], members[1], members);
+    compared(processes[0], processes[0], processes[1], processes);
+    compared(cells[0], cells[0], cells[1], cells);
+    require(processes != CProxy_PerProcess::ckNew(), "two node groups are one");
+    require(members != CProxy_Members::ckNew(), "two groups are one");
+  }
+  static void numbers() {
+    typedef CkIndex_Members Index;
+    const std::string text;
+    int values[1] = {0};
+    const std::set<int> numbers = {Index::twice(0), Index::twice(text), Index::sum(1, values), CkIndex_Cell::number(),
+                                   Index::noted(0)};
+    require(numbers.size() == 5 && *numbers.begin() > 0, "[local] entries have no numbers of their own");
+    require(Index::idx_twice(static_cast<int (Members::*)(int)>(nullptr)) == Index::twice(0),
+            "a pointer to a [local] entry names another one");
+  }
+  void messages() {
+    auto* last = static_cast<Note*>(members_[CkNumPes() - 1].noted(41));
+    require(last->value == 41, "a [sync] entry that returns void* has lost its message");
+    last = static_cast<Note*>(members_[CkNumPes() - 1].repeated(last));
+    require(last->value == 82, "a [sync] entry has not given back its argument");
+    CMessage_Note::dealloc(last);
+  }
+  void section() {
+    const CProxySection_Cell odd = CProxySection_Cell::ckNew(cells_, 1, cell_count - 1, 2);
+    CkCallback(CkIndex_Cell::hear(nullptr), odd).send(new Note(1));
+    CkWaitQD();
+    require(heard_ == std::set<int>({1, 3, 5, 7, 9, 11}), "a callback to a section has gone to others");
+    heard_.clear();
+    const CkSectionID id = odd.ckGetSectionID();
+    CkCallback(CkIndex_Cell::hear(nullptr), id).send(new Note(2));
+    CkWaitQD();
+    require(heard_.size() == 6, "a callback to a section by its number has gone to others");
+  }
+
+  CProxy_Members members_;
+  CProxy_Cell cells_;
+  std::set<int> heard_;
 };
 
-class Phases : public CBase_Phases {
-  int waits_for_ = -1;
-
-  void have(int what) {
-    if (waits_for_ != what) CkAbort("a member is reached by another one's handle, or twice");
-    waits_for_ = -1;
-    mainProxy.reached(CkMyPe(), what);
-  }
-  static Word* word() {
-    Word* const word = new (letters) Word;
-    for (int i = 0; i < letters; ++i) word->letters[i] = CkMyPe() + i;
-    return word;
-  }
-
+class Members : public CBase_Members {
  public:
-  Phases() = default;
-  void begin(int way) {
-    waits_for_ = way;
-    switch (way) {
-      case quiescence:
-        return CkStartQD(CkIndex_Phases::quiet(nullptr), &thishandle);
-      case reduction: {
-        CProxy_Cell cells = CProxy_Cell::ckNew(5);
-        cells.tell(CkCallback(CkIndex_Phases::hear(nullptr), thishandle));
-        return;
-      }
-      case sent:
-        return CkSendMsg(CkIndex_Phases::read(nullptr), word(), &thishandle);
-      case at_once:
-        CkSendMsgInline(CkIndex_Phases::read(nullptr), word(), &thishandle);
-        if (waits_for_ != -1) CkAbort("what runs at once has not run");
-        return;
-      case callback:
-        return CkCallback(CkIndex_Phases::urgent(nullptr), ckGetChareID()).send(word());
-    }
+  void* noted(int value) { return new Note(value); }
+  void* repeated(Note* note) {
+    note->value *= 2;
+    return note;
   }
-  void quiet(CkQdMsg* m) {
-    delete m;
-    have(quiescence);
-  }
-  void hear(CkReductionMsg* m) {
-    if (*static_cast<const int*>(m->getData()) != 5) CkAbort("a sum is wrong");
-    delete m;
-    have(reduction);
-  }
-  void read(Word* m) {
-    for (int i = 0; i < letters; ++i)
-      if (m->letters[i] != CkMyPe() + i) CkAbort("a member reads another one's word");
-    delete m;
-    have(waits_for_ == sent ? sent : at_once);
-  }
-  void urgent(Word* m) {
-    delete m;
-    have(callback);
-  }
+  int twice(int x) { return 2 * x; }
+  int twice(const std::string& text) { return static_cast<int>(2 * text.size()); }
+  int sum(int n, int* values) { return n ? values[0] + sum(n - 1, values + 1) : 0; }
 };
 
-class Shared : public CBase_Shared {
-  int node_ = CkMyNode();
-
- public:
-  Shared() = default;
-  void begin() { CkStartQD(CkIndex_Shared::quiet(nullptr), &thishandle); }
-  void quiet(CkQdMsg* m) {
-    delete m;
-    if (node_ != CkMyNode()) CkAbort("a branch is reached by another one's handle");
-    mainProxy.reached(CkMyPe(), ways);
-  }
-};
+class PerProcess : public CBase_PerProcess {};
 
 class Cell : public CBase_Cell {
  public:
   Cell() = default;
   explicit Cell(CkMigrateMessage*) {}
-  void tell(CkCallback where) {
-    const int one = 1;
-    contribute(sizeof one, &one, CkReduction::sum_int, where);
+  void hear(Note* note) {
+    delete note;
+    main_proxy.heard(thisIndex);
   }
+  int number() { return thisIndex; }
 };
 
 #include "handles.def.h"
