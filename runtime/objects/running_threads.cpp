@@ -18,7 +18,7 @@ RunningThreads::Run::Run(RunningThreads& all, ThreadOwner owner, int ep)
   if (next_) next_->link_ = &next_;
   link_ = &first;
   first = this;
-  ++all.count_of(owner);
+  ++all.counter(owner);
 }
 
 void RunningThreads::Run::leave() {
@@ -27,7 +27,7 @@ void RunningThreads::Run::leave() {
   if (next_) next_->link_ = link_;
   link_ = nullptr;
   thread_->at_end = nullptr;
-  --all_.count_of(owner_);
+  --all_.counter(owner_);
   if (!all_.pending_.empty()) all_.order_pending_migration(owner_);
 }
 

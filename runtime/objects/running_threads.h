@@ -81,7 +81,7 @@ class RunningThreads {
 
   Pe& pe_;
   std::size_t count_ = 0, count_of_staying_ = 0;
-  std::size_t& count_of(ThreadOwner owner) { return owner == ThreadOwner{} ? count_of_staying_ : count_; }
+  std::size_t& counter(ThreadOwner owner) { return owner == ThreadOwner{} ? count_of_staying_ : count_; }
   Run* runs_[buckets] = {};
   std::unordered_map<std::uint64_t, PendingMigration> pending_;  // by owner
 };
