@@ -1,10 +1,16 @@
 // Requests of OneSided: the other process of the host copies, into or out of the arena. What it can't reach there is
 // copied once more by the one that asked; memory of a GPU is copied by its own process, and takes time.
+//
+// Each side reads what the other one has had in its hands. Of a request nothing is believed: what it names has to be
+// registered, the place in the arena, the asker a PE of this host. Of an answer only how it went; the rest is the
+// asker's own, and sealed.
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
 
+#include "base/fatal.h"
+#include "base/fnv1a.h"
 #include "machine/layer/one_sided.h"
 
 namespace periapt::machine {
@@ -15,6 +21,18 @@ namespace {
 constexpr std::uint64_t kRequestBytes = 256 << 10;
 constexpr unsigned kRequestsAtOnce = 4;
 
+// Over what the asker needs when the answer comes. `cookie`: the asker's process.
+template <class Request>
+std::uint64_t seal_of(const Request& request, std::uint64_t cookie) {
+  std::uint64_t seal = cookie;
+  for (const std::uint64_t word :
+       {reinterpret_cast<std::uint64_t>(&request), reinterpret_cast<std::uint64_t>(request.transfer),
+        reinterpret_cast<std::uint64_t>(request.place), request.offset, request.size,
+        std::uint64_t{request.own_place} << 1 | std::uint64_t{request.is_put}})
+    seal = fnv1a_with(seal, word);
+  return seal;
+}
+
 }  // namespace
 
 // In a block of the heap of the PE that asks; it goes there and back.
@@ -24,6 +42,7 @@ struct OneSided::RmaRequest {
   std::byte* place;      // in the arena: where to copy to, or from
   std::uint64_t offset;  // in the transfer
   std::uint64_t size;
+  std::uint64_t seal;
   std::int32_t asker;  // number in the whole run
   bool is_put;
   bool own_place;        // a block for this request only
@@ -68,6 +87,7 @@ void OneSided::send_requests(Transfer& transfer) {
 }
 
 void OneSided::send_request(RmaRequest& request) {
+  request.seal = seal_of(request, cookie_);
   const Transfer& transfer = *request.transfer;
   const bootstrap::Process& other = config_.layout->processes[static_cast<std::size_t>(transfer.process_)];
   port(transfer.pe_).send(other.first_pe - config_.origin + transfer.pe_ % other.pes, kRmaRequestMeta, &request);
@@ -87,39 +107,59 @@ bool OneSided::take_request(int pe, void* block) {
     settle(pe);
     return false;
   }
+  const bootstrap::Host& here = config_.layout->this_host();
+  const int first = config_.simulated ? 0 : here.first_pe - config_.origin;
+  const int asker = request.asker - config_.origin;
+  if (asker < first || asker >= first + (config_.simulated ? config_.layout->pes : here.pes))
+    fatal("a request for memory comes from PE " + std::to_string(asker) + ", which this host has not",
+          "PE " + std::to_string(pe), "memory that processes of this host share was written over");
+  // As it is now: the block stays within reach of the other process.
+  const std::uint64_t remote = request.remote, size = request.size;
+  std::byte* const at = request.place;
+  const ucx::MemoryKind kind = request.kind;
   host::CachedKey entry;
   entry.id = request.key;
-  if (!entry.allows(*table_, request.remote, request.size)) {
+  const bool allowed = entry.allows(*table_, remote, size) && kind <= ucx::MemoryKind::hip_managed &&
+                       (config_.simulated || in_arena(reinterpret_cast<std::uintptr_t>(at), size));
+  if (!allowed) {
     request.state = RmaRequest::refused;
   } else {
-    const ucx::Place own{reinterpret_cast<std::byte*>(request.remote), request.kind};
-    const ucx::Place place{request.place};
+    const ucx::Place own{reinterpret_cast<std::byte*>(remote), kind};
+    const ucx::Place place{at};
     const ucx::Place &to = request.is_put ? own : place, &from = request.is_put ? place : own;
     request.state = RmaRequest::done;
-    if (request.kind != ucx::MemoryKind::host) {
-      devices_.copy(of_process(pe), to, from, request.size, [this, pe, &request](const Status& status) {
+    if (kind != ucx::MemoryKind::host) {
+      devices_.copy(of_process(pe), to, from, size, [this, pe, asker, &request](const Status& status) {
         if (!status) {
           request.state = RmaRequest::failed;
           request.why[status.message().copy(request.why, sizeof request.why - 1)] = '\0';
         }
         if (!config_.simulated) ++of_pe(pe).served;
-        port(pe).send(request.asker - config_.origin, kRmaRequestMeta, &request);
+        port(pe).send(asker, kRmaRequestMeta, &request);
       });
       settle(pe);
       return !config_.simulated;
     }
-    std::memcpy(to.at, from.at, request.size);
+    std::memcpy(to.at, from.at, size);
   }
-  port(pe).send(request.asker - config_.origin, kRmaRequestMeta, block);
+  port(pe).send(asker, kRmaRequestMeta, block);
   return false;
 }
 
 void OneSided::answered(RmaRequest& request) {
+  if (request.seal != seal_of(request, cookie_))
+    fatal("an answer to a request for memory is none to what this process has asked", "",
+          "memory that processes of this host share was written over");
   Transfer& transfer = *request.transfer;
   if (request.state == RmaRequest::refused) return request_ended(request, not_registered(transfer.process_));
   if (request.state == RmaRequest::failed)
+    return request_ended(
+        request,
+        Status::failure("process " + std::to_string(transfer.process_) + " could not copy its memory of a GPU: " +
+                        std::string(request.why, ::strnlen(request.why, sizeof request.why))));
+  if (request.state != RmaRequest::done)
     return request_ended(request, Status::failure("process " + std::to_string(transfer.process_) +
-                                                  " could not copy its memory of a GPU: " + request.why));
+                                                  " has answered with what is no answer"));
   if (request.own_place && !request.is_put) {
     std::byte* const local = transfer.local_ + request.offset;
     if (transfer.kind_ != ucx::MemoryKind::host) {

@@ -295,25 +295,16 @@ constexpr ucx::TransportOption kOptions[] = {
 };
 
 Result<std::unique_ptr<ucx::Transport>> open_transport(const ucx::Device& device, const ucx::OpenRequest& request) {
-  for (const Choice& choice : choices_for(request)) {
-    if (choice.device.name != device.name || !choice.device.usable) continue;
-    auto transport = std::make_unique<OfiTransport>(library().value(), choice, request);
-    if (Status opened = transport->open(request); !opened) return opened;
-    return std::unique_ptr<ucx::Transport>(std::move(transport));
-  }
-  return Status::failure("the provider " + device.name + " is not usable any more");
+  return ucx::open_choice(choices_for(request), device, request, "the provider", [&](const Choice& choice) {
+    return std::make_unique<OfiTransport>(library().value(), choice, request);
+  });
 }
 
 }  // namespace
 
 const ucx::TransportFactory factory = {
     .name = "ofi",
-    .probe =
-        [](const ucx::OpenRequest& request) {
-          std::vector<ucx::Device> devices;
-          for (const Choice& choice : choices_for(request)) devices.push_back(choice.device);
-          return devices;
-        },
+    .probe = [](const ucx::OpenRequest& request) { return ucx::devices_of(choices_for(request)); },
     .open = open_transport,
     .options = kOptions,
 };

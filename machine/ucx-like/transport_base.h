@@ -135,6 +135,28 @@ bool unpack(std::span<const std::byte> bytes, T* object) {
   return true;
 }
 
+/// What probe() answers where a transport chooses among its devices: those of its choices, each of which has a
+/// `device`.
+template <class Choice>
+std::vector<Device> devices_of(const std::vector<Choice>& choices) {
+  std::vector<Device> devices;
+  for (const Choice& choice : choices) devices.push_back(choice.device);
+  return devices;
+}
+/// And what open() does: `make(choice)` makes the transport of the one that was meant, unless it has gone meanwhile.
+/// `what` it is: "the provider".
+template <class Choice, class Make>
+Result<std::unique_ptr<Transport>> open_choice(const std::vector<Choice>& choices, const Device& device,
+                                               const OpenRequest& request, const char* what, Make&& make) {
+  for (const Choice& choice : choices) {
+    if (choice.device.name != device.name || !choice.device.usable) continue;
+    auto transport = make(choice);
+    if (Status opened = transport->open(request); !opened) return opened;
+    return std::unique_ptr<Transport>(std::move(transport));
+  }
+  return Status::failure(std::string(what) + " " + device.name + " is not usable any more");
+}
+
 class TransportBase : public Transport {
  public:
   TransportBase(const Device& device, const OpenRequest& request)

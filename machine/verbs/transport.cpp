@@ -639,26 +639,17 @@ Result<std::unique_ptr<ucx::Transport>> open_transport(const ucx::Device& device
   if (!after) return after.status();
   const Result<int> returns = read_return_after(request.option ? request.option("+verbs-return-after") : std::string());
   if (!returns) return returns.status();
-  for (const Choice& choice : choices_for(request)) {
-    if (choice.device.name != device.name || !choice.device.usable) continue;
-    const Settings settings{*level, *traffic, *patience, *from, *after, *returns};
-    auto transport = std::make_unique<VerbsTransport>(library().value(), choice, settings, request);
-    if (Status opened = transport->open(request); !opened) return opened;
-    return std::unique_ptr<ucx::Transport>(std::move(transport));
-  }
-  return Status::failure("the RDMA port " + device.name + " is not usable any more");
+  const Settings settings{*level, *traffic, *patience, *from, *after, *returns};
+  return ucx::open_choice(choices_for(request), device, request, "the RDMA port", [&](const Choice& choice) {
+    return std::make_unique<VerbsTransport>(library().value(), choice, settings, request);
+  });
 }
 
 }  // namespace
 
 const ucx::TransportFactory factory = {
     .name = "verbs",
-    .probe =
-        [](const ucx::OpenRequest& request) {
-          std::vector<ucx::Device> devices;
-          for (const Choice& choice : choices_for(request)) devices.push_back(choice.device);
-          return devices;
-        },
+    .probe = [](const ucx::OpenRequest& request) { return ucx::devices_of(choices_for(request)); },
     .open = open_transport,
     .options = kOptions,
 };

@@ -159,8 +159,8 @@ void Checkpoints::prepare() {
   if (Status prepared = run.storage->prepare(run.manifest.number); !prepared) return end(prepared.message());
   const Target& target = run.target;
   const int writers = target.memory ? 0 : writers_;
-  Message order = message_with_text(entry_prepare, Order{run.manifest.id, run.manifest.number, writers, target.memory},
-                                    target.folder);
+  const Order what{run.manifest.id, run.manifest.number, writers, target.memory, run.done != nullptr};
+  Message order = message_with_text(entry_prepare, what, target.folder);
   if (pe_.process.pes() > 1) pe_.broadcast(order);
   Delivery own(std::move(order));
   on_prepare(pe_, own);
@@ -210,13 +210,27 @@ static void warn_of_waiting(PeObjects& objects) {
   });
 }
 
+// No checkpoint keeps threads. "": there are none.
+static std::string waiting_threads(const PeObjects& objects) {
+  const std::size_t count = objects.running_threads.count();
+  if (count == 0) return "";
+  return fmt::format("{} on PE {} ({})", count == 1 ? "a thread waits" : std::to_string(count) + " threads wait",
+                     objects.pe.index, entry_name(objects.running_threads.an_entry()));
+}
+
 void Checkpoints::write() {
   warn_of_waiting(*pe_.objects);
   Answer answer;
   answer.pe = pe_.index;
+  std::string failure;
+  if (std::string threads = waiting_threads(*pe_.objects); !threads.empty()) {
+    if (order_.for_resize)
+      failure = threads + ", and no checkpoint keeps threads";
+    else
+      log::warn("the checkpoint leaves out that " + threads + ": a run that goes on from it goes on without them");
+  }
   const Destination to{*storage_, order_.number, order_.id};
   static_cast<void>(storage_->prepare(order_.number).ok());  // where hosts have folders of their own
-  std::string failure;
   copies_.forget_parts();
   const auto note = [&](const std::string& name, const WrittenPart& part, std::uint64_t& bytes) {
     bytes = part.bytes;

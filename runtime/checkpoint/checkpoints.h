@@ -54,6 +54,7 @@ class Checkpoints {
     std::uint64_t id;
     std::int32_t number, writers;
     bool memory;  // else the folder stands behind this
+    bool for_resize;
   };
   struct Prepared {
     Quiescence::Counts counts;

@@ -1,6 +1,9 @@
 // See running_threads.h.
 #include "runtime/objects/running_threads.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/fatal.h"
 #include "runtime/objects/pe_objects.h"
 
@@ -8,7 +11,6 @@ namespace periapt {
 
 RunningThreads::Run::Run(RunningThreads& all, ThreadOwner owner, int ep)
     : all_(all), owner_(owner), ep_(ep), thread_(all.pe_.threads.current()) {
-  if (owner == ThreadOwner{}) return;
   ended = [](ThreadEnd* self) { static_cast<Run*>(self)->leave(); };
   thread_->at_end = this;  // it may end without a return: CthExit(), CthFree()
   Run*& first = all.runs_[bucket(owner)];
@@ -16,7 +18,7 @@ RunningThreads::Run::Run(RunningThreads& all, ThreadOwner owner, int ep)
   if (next_) next_->link_ = &next_;
   link_ = &first;
   first = this;
-  ++all.count_;
+  ++all.counter(owner);
 }
 
 void RunningThreads::Run::leave() {
@@ -25,8 +27,13 @@ void RunningThreads::Run::leave() {
   if (next_) next_->link_ = link_;
   link_ = nullptr;
   thread_->at_end = nullptr;
-  --all_.count_;
+  --all_.counter(owner_);
   if (!all_.pending_.empty()) all_.order_pending_migration(owner_);
+}
+
+int RunningThreads::an_entry() const {
+  Run* const* const run = std::find_if(std::begin(runs_), std::end(runs_), [](const Run* first) { return first; });
+  return (*run)->ep_;
 }
 
 RunningThreads::Run* RunningThreads::find(ThreadOwner owner) const {

@@ -4,6 +4,8 @@
 // An element that is to migrate while it has some stays until the last of them has ended, and goes then. An element or
 // chare that is destroyed while one of them waits ends the run with a sentence: the thread would go on in freed memory.
 // What a thread may do is to destroy its own object, as the last thing it does.
+//
+// Those of objects that stay, as members of groups do, are known too: a checkpoint leaves threads out, and says so.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -45,10 +47,14 @@ class RunningThreads {
     const int ep_;
     Thread* const thread_;
     Run* next_ = nullptr;
-    Run** link_ = nullptr;  // what points here; null: it has no owner, or not any more
+    Run** link_ = nullptr;  // what points here; null: it has ended, or its owner has
   };
 
+  // Of objects that may go away.
   bool empty() const { return count_ == 0; }
+  // Of all; and the entry of one of them.
+  std::size_t count() const { return count_ + count_of_staying_; }
+  int an_entry() const;
   bool any(ThreadOwner owner) const { return !empty() && find(owner) != nullptr; }
   // An element is to migrate. True: threads of it run, and it goes when they have ended.
   bool keep(ThreadOwner owner, CkArrayID array, std::uint64_t id, int to);
@@ -74,7 +80,8 @@ class RunningThreads {
   void order_pending_migration(ThreadOwner owner);
 
   Pe& pe_;
-  std::size_t count_ = 0;
+  std::size_t count_ = 0, count_of_staying_ = 0;
+  std::size_t& counter(ThreadOwner owner) { return owner == ThreadOwner{} ? count_of_staying_ : count_; }
   Run* runs_[buckets] = {};
   std::unordered_map<std::uint64_t, PendingMigration> pending_;  // by owner
 };

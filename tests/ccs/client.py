@@ -58,6 +58,7 @@ class Program:
         def answer():
             thread.join()
             return answers[0]
+        answer.ended = lambda: not thread.is_alive()
         return answer
 
     def open(self):

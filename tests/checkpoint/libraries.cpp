@@ -1,10 +1,11 @@
 // The groups of the libraries go on after a restart, also on another number of PEs: streams to a group and to an array,
 // the detection of completion, all-gather, loops, files.
 //
-//   libraries FOLDER, and then libraries FOLDER +restart FOLDER
+//   libraries FOLDER WAY, and then libraries FOLDER WAY +restart FOLDER
 //
-// Each does the same before the checkpoint and after it; a stream to the group has begun before it, and the file is
-// kept open over neither.
+// Each does the same before the checkpoint and after it; a stream to the group has begun before it. A second file is
+// kept open over it where the way says so: `reads`, with a session that reads; `writes`, with one more, of which half
+// has been written. `memory` is as `writes`, with a checkpoint in memory, after which process 1 is killed.
 #include <array>
 #include <fstream>
 #include <iterator>
@@ -27,6 +28,7 @@ struct Item {
 /*readonly*/ CProxy_Member members;
 /*readonly*/ CProxy_CompletionDetector detector;
 /*readonly*/ std::string folder;
+/*readonly*/ std::string way;
 
 using GroupStreamer = GroupMeshStreamer<Item, Member, SimpleMeshRouter>;
 using GroupStreamers = CProxy_GroupMeshStreamer<Item, Member, SimpleMeshRouter>;
@@ -48,8 +50,13 @@ struct Totals {
   }
 };
 char byte_at(int at) { return static_cast<char>('a' + at % 26); }
+char written_at(int at) { return static_cast<char>('A' + at % 26); }
 void sum_up(int first, int last, void* result, int, void*) {
   for (int i = first; i <= last; ++i) *static_cast<int*>(result) += i;
+}
+// Of a hybrid loop, whose ranges end behind the last one.
+void sum_up_to(int first, int last, void* result, int, void*) {
+  for (int i = first; i < last; ++i) *static_cast<double*>(result) += i;
 }
 }  // namespace
 
@@ -60,7 +67,8 @@ class Main : public CBase_Main {
   ArrayStreamers array_streamer;
   CProxy_AllGather gather;
   CProxy_FuncCkLoop loops;
-  Ck::IO::File file;
+  Ck::IO::File file, kept;
+  Ck::IO::Session reading, writing;
 
   CkCallback on_start() { return CkCallback(CkReductionTarget(Main, started), thisProxy); }
   CkCallback on_end() { return CkCallback(CkReductionTarget(Main, streamed), thisProxy); }
@@ -68,6 +76,7 @@ class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* m) {
     folder = m->argv[1];
+    way = m->argc > 2 ? m->argv[2] : "";
     delete m;
     mainProxy = thisProxy;
     cells = CProxy_Cell::ckNew(cell_count);
@@ -87,6 +96,9 @@ class Main : public CBase_Main {
     p | array_streamer;
     p | gather;
     p | loops;
+    p | kept;
+    p | reading;
+    p | writing;
   }
   // Streams whose contributors are members, and elements wherever they are.
   void begin_group_stream() { group_streamer.init(1, on_start(), on_end(), 0, false); }
@@ -108,6 +120,56 @@ class Main : public CBase_Main {
     delete m;
     Ck::IO::startSession(file, cell_count * piece, 0, CkCallback(CkIndex_Main::ready(nullptr), thisProxy),
                          CkCallback(CkReductionTarget(Main, written), thisProxy));
+  }
+  static bool writes() { return way == "writes" || way == "memory"; }
+  static bool keeps() { return writes() || way == "reads"; }
+  static std::string kept_name() { return folder + ".kept"; }
+  // What is read lies behind what is written. Each PE holds some of both.
+  void open_kept() {
+    std::ofstream out(kept_name());
+    for (int i = 0; i < 2 * cell_count * piece; ++i) out << byte_at(i);
+    Ck::IO::Options options;
+    options.peStripe = 2 * piece + 3;
+    options.activePEs = CkNumPes();
+    Ck::IO::open(kept_name(), CkCallback(CkIndex_Main::opened(nullptr), thisProxy), options);
+  }
+  void begin_kept(Ck::IO::FileReadyMsg* m) {
+    kept = m->file;
+    delete m;
+    std::vector<int> pes;
+    for (int pe = CkNumPes(); pe-- > 0;) pes.push_back(pe);
+    Ck::IO::startReadSession(kept, cell_count * piece, cell_count * piece,
+                             CkCallback(CkIndex_Main::ready(nullptr), thisProxy), pes);
+  }
+  void keep_reading(Ck::IO::SessionReadyMsg* m) {
+    reading = m->session;
+    delete m;
+  }
+  void begin_kept_writing() {
+    Ck::IO::startSession(kept, cell_count * piece, 0, CkCallback(CkIndex_Main::ready(nullptr), thisProxy),
+                         CkCallback(CkReductionTarget(Main, written), thisProxy));
+  }
+  void keep_writing(Ck::IO::SessionReadyMsg* m) {
+    writing = m->session;
+    delete m;
+    cells.write_some(writing, 0);
+  }
+  void make_checkpoint() {
+    const CkCallback go_on(CkIndex_Main::saved(), thisProxy);
+    if (way == "memory")
+      CkStartMemCheckpoint(go_on);
+    else
+      CkStartCheckpoint(folder.c_str(), go_on);
+  }
+  void go_on() {
+    restarted = _restarted;
+    if (way == "memory" && !restarted) members[CkNumPes() - 1].die();
+  }
+  void check_kept() {
+    std::ifstream in(kept_name());
+    for (int i = 0; i < 2 * cell_count * piece; ++i)
+      if (const int byte = in.get(); byte != (i < cell_count * piece ? written_at(i) : byte_at(i)))
+        CkAbort("byte %d of the file that was kept open is '%c'", i, byte);
   }
   void check_file() {
     std::ifstream in(name());
@@ -157,11 +219,15 @@ class Member : public CBase_Member {
     int sum = 0;
     CkLoop_Parallelize(sum_up, 0, nullptr, 7, 1, 100, 1, &sum, CKLOOP_INT_SUM);
     if (sum != 5050) CkAbort("a loop of 5050 gives %d", sum);
+    double half = 0;
+    CkLoop_ParallelizeHybrid(0.5F, sum_up_to, 0, nullptr, 7, 1, 101, 1, &half, CKLOOP_DOUBLE_SUM);
+    if (half != 5050) CkAbort("a loop of 5050, of which half is shared, gives %f", half);
     mine_ = 100 + CkMyPe();
     all_.assign(static_cast<std::size_t>(CkNumPes()), 0);
     gather.ckLocalBranch()->init(all_.data(), &mine_, CkMyPe(),
                                  CkCallback(CkIndex_Member::all_here(nullptr), thisProxy[CkMyPe()]));
   }
+  void die() { CkDieNow(); }
   void all_here(allGatherMsg* m) {
     delete m;
     for (int pe = 0; pe < CkNumPes(); ++pe)
@@ -172,6 +238,7 @@ class Member : public CBase_Member {
 
 class Cell : public CBase_Cell {
   Totals totals_;
+  std::array<char, piece> read_{};
 
  public:
   Cell() = default;
@@ -214,6 +281,24 @@ class Cell : public CBase_Cell {
     std::array<char, piece> bytes;
     for (int i = 0; i < piece; ++i) bytes[static_cast<std::size_t>(i)] = byte_at(thisIndex * piece + i);
     Ck::IO::write(session, bytes.data(), bytes.size(), static_cast<std::size_t>(thisIndex) * piece);
+  }
+  void write_some(Ck::IO::Session session, int odd) {
+    for (int i = 0; i < piece; ++i) {
+      const int at = thisIndex * piece + i;
+      const char byte = written_at(at);
+      if (at % 2 == odd) Ck::IO::write(session, &byte, 1, static_cast<std::size_t>(at));
+    }
+  }
+  void read(Ck::IO::Session session) {
+    Ck::IO::read(session, piece, static_cast<std::size_t>(cell_count + thisIndex) * piece, read_.data(),
+                 CkCallback(CkIndex_Cell::came(nullptr), thisProxy[thisIndex]));
+  }
+  void came(Ck::IO::ReadCompleteMsg* m) {
+    delete m;
+    for (int i = 0; i < piece; ++i)
+      if (read_[static_cast<std::size_t>(i)] != byte_at((cell_count + thisIndex) * piece + i))
+        CkAbort("byte %d of the file that was kept open is read wrongly", i);
+    contribute(CkCallback(CkReductionTarget(Main, were_read), mainProxy));
   }
 };
 

@@ -1,26 +1,66 @@
 #!/usr/bin/env python3
-"""The groups of the libraries go on after a restart on as many PEs and on others. Usage: libraries_test.py LIBRARIES (libraries.cpp)."""
+"""The groups of the libraries go on after a restart on as many PEs and on others, and after kill -9, also with files and sessions
+that are open meanwhile. Usage: libraries_test.py LIBRARIES CHARMRUN. LIBRARIES is libraries.cpp."""
 import os
 import subprocess
 import sys
 import tempfile
 
-LIBRARIES = os.path.abspath(sys.argv[1])
+LIBRARIES, CHARMRUN = (os.path.abspath(word) for word in sys.argv[1:])
 LAYOUTS = ("+p1", "+p2", "+p3", "+p4 +ppn 2", "+p6 +ppn 3", "+p12", "+p5 +fuzz 1")
+LOST = "session that was open when a checkpoint was made on 4 PEs, which held what had been written in it: on {} PEs it can't go on"
 
 
-def run(folder, *words):
-    done = subprocess.run([LIBRARIES, folder, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode != 0 or "all libraries go on" not in done.stdout:
-        sys.exit(f"FAILED {words}: status {done.returncode}\n{done.stdout}")
-    return done.stdout
+def outcome(*words):
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+def run(folder, *words, start=()):
+    status, text = outcome(*start, LIBRARIES, folder, *words)
+    if status != 0 or "all libraries go on" not in text:
+        sys.exit(f"FAILED {words}: status {status}\n{text}")
+    return text
+
+
+def restart(folder, *words):
+    if "after the restart" not in run(folder, *words, "+restart", folder):
+        sys.exit(f"FAILED {words}: no restart")
+
+
+def scratch_log():
+    return tempfile.TemporaryDirectory(prefix="periapt-libraries-")
 
 
 for written in ("+p1", "+p4", "+p4 +ppn 2"):
     for layout in LAYOUTS:
-        with tempfile.TemporaryDirectory() as scratch:
-            folder = os.path.join(scratch, "log")
-            run(folder, *written.split())
-            if "after the restart" not in run(folder, *layout.split(), "+restart", folder):
-                sys.exit(f"FAILED {written}, then {layout}: no restart")
+        with scratch_log() as scratch:
+            log = os.path.join(scratch, "log")
+            run(log, "reads", *written.split())
+            restart(log, "reads", *layout.split())
+for written in ("+p1", "+p4", "+p4 +ppn 2"):
+    with scratch_log() as scratch:
+        log = os.path.join(scratch, "log")
+        run(log, "writes", *written.split())
+        for layout in (written, f"{written} +fuzz 1"):
+            restart(log, "writes", *layout.split())
+with scratch_log() as scratch:
+    log = os.path.join(scratch, "log")
+    run(log, "writes", "+p4")
+    for pes in (2, 6):
+        status, said = outcome(LIBRARIES, log, "writes", f"+p{pes}", "+restart", log)
+        if status == 0 or LOST.format(pes) not in said:
+            sys.exit(f"FAILED with a session that writes, then on {pes} PEs: status {status}\n{said}")
+for layout in ("+p4 +ppn 2", "+p3 +ppn 1", "+p4 +ppn 2 +transports tcp"):
+    with scratch_log() as scratch:
+        said = run(os.path.join(scratch, "log"), "memory", *layout.split())
+        if "after the restart" not in said:
+            sys.exit(f"FAILED: kill -9 on {layout}\n{said}")
+with scratch_log() as scratch:
+    hosts = os.path.join(scratch, "hosts")
+    with open(hosts, "w", encoding="ascii") as file:
+        file.write("group main\nhost localhost\nhost 127.0.0.1\n")
+    said = run(os.path.join(scratch, "log"), "memory", start=(CHARMRUN, "++nodelist", hosts, "+p4", "++ppn", "2"))
+    if "after the restart" not in said:
+        sys.exit(f"FAILED: kill -9 with hosts\n{said}")
 print("ok")

@@ -40,8 +40,8 @@ def fail(text: str, output: str) -> None:
     sys.exit(1)
 
 
-def command_of(folder: Path, seed: int, quiet: int, layout: str, fault: str = "memory", phases: int = PHASES) -> list[str]:
-    program = [LIFE, str(folder), str(phases), str(seed), "1", str(quiet), fault]
+def command_of(folder: Path, seed: int, quiet: int, layout: str, fault: str = "memory", phases: int = PHASES, stop: int = 1) -> list[str]:
+    program = [LIFE, str(folder), str(phases), str(seed), str(stop), str(quiet), fault]
     hosts, colon, options = layout.partition(" hosts: ")
     if not colon:
         return [*program, *layout.split()]
@@ -231,6 +231,26 @@ def check_no_memory(scratch: Path) -> None:
         fail("in one process: another end", output)
 
 
+def check_partitions(scratch: Path) -> None:
+    """There is no checkpoint in memory, and none that charmrun would go on from: what to do instead is said, and works."""
+    folder = scratch / "partitions"
+    folder.mkdir()
+    (folder / "work.3.5").touch()
+    status, output = run(command_of(folder, 1, 1, "+p4 +ppn 1 +partitions 2"))
+    if status != 128 + 9 or "its partitions would have one memory for all" not in output or BACK.search(output):
+        fail(f"kill -9 in a partition: status {status}", output)
+    log = scratch / "partitions-log"
+    phases = 40
+    status, output = run([*command_of(log, 1, 0, "2 hosts: +p4 ++ppn 1 ++recover", "killed", phases, 30), "+partitions", "2"])
+    if status != 128 + 9 or "of partitions each has its own, and only +restart goes on from them" not in output:
+        fail(f"++recover with partitions: status {status}", output)
+    rest = [str(phases), "1", "-1", "0"]
+    _, expected = run([LIFE, str(scratch / "partitions-whole"), *rest, "+p2"])
+    status, output = run([LIFE, str(log), *rest, "+restart", str(log), "+p6", "+partitions", "2"])
+    if status != 0 or ends_of(output) != [end_of(expected)] * 2:
+        fail(f"partitions that are started from their checkpoints: status {status}", output)
+
+
 def check_kill_file(scratch: Path) -> None:
     folder = scratch / "file"
     folder.mkdir()
@@ -261,6 +281,7 @@ def main() -> None:
         check_watchers(scratch, "2 hosts: +p4 ++ppn 1", signal.SIGKILL, True, "error: lost host 127.0.0.1")
         check_mistake(scratch)
         check_no_memory(scratch)
+        check_partitions(scratch)
         check_kill_file(scratch)
         inside = sum(check_points(number, scratch) for number in range(22))
         outside = sum(check_outside(layout, number, scratch) for number, layout in enumerate([*LAYOUTS[::2], *HOSTS_LAYOUTS[::2]]))

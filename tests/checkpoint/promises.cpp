@@ -1,5 +1,5 @@
 // Futures in a checkpoint: those with a value have it after the restart, those without get it there. Calls that wait
-// for an element that does not exist are left out.
+// for an element that does not exist are left out, and so is a thread that waits.
 //
 //   promises FOLDER, and then promises FOLDER +restart FOLDER
 #include <string>
@@ -24,6 +24,7 @@ class Main : public CBase_Main {
     keepers_.promise(late_.handle());
     const CProxy_Nobody nobody = CProxy_Nobody::ckNew();
     for (int i = 0; i < 2; ++i) nobody[3].call();
+    keepers_[CkNumPes() - 1].wait_in_vain();
     CkStartCheckpoint(folder_.c_str(), CkCallback(CkIndex_Main::resume(), thisProxy));
   }
   explicit Main(CkMigrateMessage* m) : CBase_Main(m), early_(PUP::reconstruct()), late_(PUP::reconstruct()) {}
@@ -71,6 +72,10 @@ class Keeper : public CBase_Keeper {
   void promise(CkFuture late) {
     own_.set(values_of(CkMyPe()));
     late_ = ck::future<int>(late);
+  }
+  void wait_in_vain() {
+    CkWaitFuture(CkCreateFuture());
+    CkAbort("this future has no value");
   }
   void keep(int value) { late_.set(value); }
   void read() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Under a real Slurm (tests/launch/slurm_lab.py), with charmrun ++slurm in an allocation: kill -9 of a process of a program that
-keeps checkpoints in memory, after which it goes on, and another number of PEs while a program runs.
+keeps checkpoints in memory, after which it goes on; another number of PEs while a program runs; and the loss of a node.
 
 Usage: slurm_test.py LIFE BREATHE CHARMRUN. LIFE is life.cpp here (memory_test.py says what it is killed at), BREATHE is
 tests/resize/breathe.cpp.
@@ -10,6 +10,7 @@ import re
 import struct
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -46,6 +47,31 @@ class InAnAllocation(unittest.TestCase):
             self.assertEqual([line for line in run.lines if re.match(r"life: -?\d", line)], ends, run)
             # Processes that die at once are one matter.
             self.assertIn(run.err.count("the run goes back to its checkpoint in memory"), (1, 2), run)
+
+    def lose_a_node(self, *options):
+        """In the middle of a run over three of them; how the run ends."""
+        log = self.folder / "log"
+        job = LAB.job_of("salloc", "-Q", "-N3", *options, CHARMRUN, "++slurm", "++recover", "+p3", "++ppn", "1", LIFE, log, "300",
+                         "5", "-1")
+        while not (log / "manifest").exists() and job.process.poll() is None:
+            time.sleep(0.002)
+        LAB.lose("n1")
+        self.addCleanup(LAB.bring_back, "n1")
+        return job.finish()
+
+    def test_a_node_is_lost_and_the_allocation_stays(self):
+        whole = launchers.run(LIFE, self.folder / "whole", "300", "5", "-1", "+p2")
+        run = self.lose_a_node("--no-kill")
+        self.assertEqual((run.code, whole.code), (0, 0), run)
+        ends = [[line for line in one.lines if re.match(r"life: -?\d", line)] for one in (run, whole)]
+        self.assertEqual(ends[0], ends[1], run)
+        self.assertIn(f"the run goes on from the checkpoint in '{self.folder}/log' without n1, with 2 PEs", run.err)
+
+    def test_slurm_ends_the_allocation_with_the_node(self):
+        run = self.lose_a_node()
+        self.assertNotEqual(run.code, 0, run)
+        self.assertIn("Slurm has ended the allocation, as it does where a node is lost", run.err)
+        self.assertIn(f"in another allocation +restart '{self.folder}/log' goes on from the checkpoint", run.err)
 
     def test_another_number_of_pes(self):
         for number in (1, 2):

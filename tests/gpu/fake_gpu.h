@@ -1,14 +1,13 @@
 // The fake GPUs (fake/) in place of the system's, and what a test may set and see of them.
 #pragma once
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string>
 
-#include "base/fatal.h"
 #include "tests/gpu/fake/faults.h"
+#include "tests/loaded_function.h"
 
 namespace periapt::fake_gpu {
 
@@ -28,10 +27,7 @@ struct InPlace {
 /// A function that the fake of that vendor has beside its driver's.
 template <class Function>
 Function* function(const std::string& vendor, const char* name) {
-  void* library = ::dlopen(vendor == "cuda" ? PERIAPT_FAKE_CUDA : PERIAPT_FAKE_HIP, RTLD_NOW | RTLD_LOCAL);
-  void* found = library == nullptr ? nullptr : ::dlsym(library, name);
-  if (found == nullptr) fatal("the fake driver has no " + std::string(name), "a test");
-  return reinterpret_cast<Function*>(found);
+  return loaded_function<Function>(vendor == "cuda" ? PERIAPT_FAKE_CUDA : PERIAPT_FAKE_HIP, name, "fake driver");
 }
 
 inline Settings& settings(const std::string& vendor) {

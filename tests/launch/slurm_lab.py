@@ -96,6 +96,21 @@ class Lab(launchers.Lab):
         self.wait(lambda: self.read(pid), pid)
         self.pids.append(int(self.read(pid)))
 
+    def lose(self, node):
+        """The node goes away in one moment, with all that runs there, and Slurm is told."""
+        daemon = int(self.read(f"slurmd-{node}.pid"))
+        self.pids.remove(daemon)
+        for pid in [daemon] + self.steps(f"SLURMD_NODENAME={node}"):
+            os.kill(pid, signal.SIGKILL)
+        subprocess.run(["scontrol", "update", f"nodename={node}", "state=down", "reason=lost"], env=self.environment, check=True)
+
+    def bring_back(self, node):
+        """It serves again as soon as its daemon says that it is there (ReturnToService)."""
+        self.wait(lambda: not self.steps(f"SLURMD_NODENAME={node}"), f"what ran on {node}")
+        os.remove(self.path(f"slurmd-{node}.pid"))
+        self.daemon("slurmd", "-N", node, pid=f"slurmd-{node}.pid")
+        self.wait(lambda: self.idle() == NODES, "the nodes to be idle")
+
     def read(self, name):
         try:
             with open(self.path(name), encoding="ascii") as file:
@@ -139,15 +154,16 @@ class Lab(launchers.Lab):
         left = self.steps()
         assert not left, f"left behind: {left}"
 
-    def steps(self):
-        """What runs under this Slurm beside its daemons: keepers of steps and their tasks, known by our configuration."""
-        mine = f"SLURM_CONF={self.path('slurm.conf')}".encode()
+    def steps(self, variable=None):
+        """What runs under this Slurm beside its daemons: keepers of steps and their tasks, known by our configuration; those with
+        a variable of that value."""
+        mine = {text.encode() for text in (f"SLURM_CONF={self.path('slurm.conf')}", variable) if text}
         found = []
         for name in os.listdir("/proc"):
             try:
                 if name.isdigit() and int(name) not in self.pids + [os.getpid()]:
                     with open(f"/proc/{name}/environ", "rb") as file:
-                        if mine in file.read().split(b"\0"):
+                        if mine <= set(file.read().split(b"\0")):
                             found.append(int(name))
             except OSError:
                 pass

@@ -1,12 +1,10 @@
 // The fake libfabric (fake/) in place of the system's, and what a test may break in it.
 #pragma once
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 #include <string>
 
-#include "base/fatal.h"
+#include "tests/loaded_function.h"
 #include "tests/ofi/fake/faults.h"
 
 namespace periapt::fake_fabric {
@@ -18,10 +16,7 @@ struct InPlace {
 
 template <class Function>
 Function* function(const char* name) {
-  static void* library = ::dlopen(PERIAPT_FAKE_FABRIC, RTLD_NOW | RTLD_LOCAL);
-  void* found = library == nullptr ? nullptr : ::dlsym(library, name);
-  if (found == nullptr) fatal(std::string("the fake libfabric has no ") + name, "a test");
-  return reinterpret_cast<Function*>(found);
+  return loaded_function<Function>(PERIAPT_FAKE_FABRIC, name, "fake libfabric");
 }
 
 inline Faults& faults() { return *function<Faults*()>("periapt_fake_fabric_faults")(); }

@@ -1,11 +1,9 @@
 // libfabric with faults (faulty/) in place of the system's, and what a test may break in it.
 #pragma once
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 
-#include "base/fatal.h"
+#include "tests/loaded_function.h"
 #include "tests/ofi/faulty/faults.h"
 
 namespace periapt::faulty_fabric {
@@ -16,10 +14,7 @@ struct InPlace {
 };
 
 inline Faults& faults() {
-  static void* library = ::dlopen(PERIAPT_FAULTY_FABRIC, RTLD_NOW | RTLD_LOCAL);
-  void* found = library == nullptr ? nullptr : ::dlsym(library, "periapt_faulty_fabric_faults");
-  if (found == nullptr) fatal("the faulty libfabric has no faults", "a test");
-  return reinterpret_cast<Faults& (*)()>(found)();
+  return loaded_function<Faults&()>(PERIAPT_FAULTY_FABRIC, "periapt_faulty_fabric_faults", "faulty libfabric")();
 }
 
 }  // namespace periapt::faulty_fabric

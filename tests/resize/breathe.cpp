@@ -3,7 +3,7 @@
 // for it, so that a request can come before it ends.
 //
 // breathe ROUNDS FOLDER: behind round r it waits as long as there is a file FOLDER/wait.r. The first process that ends
-// and finds a file FOLDER/die removes it and is killed.
+// and finds a file FOLDER/die removes it and is killed. Where there is a file FOLDER/threads, a thread waits on PE 0.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,6 +38,7 @@ class Main : public CBase_Main {
     registerExitFn([] { CkPrintf("breathe: the end\n"); });
     ledger = CProxy_Ledger::ckNew();
     cells = CProxy_Cell::ckNew(count);
+    if (unlink((folder + "/threads").c_str()) == 0) ledger[0].wait_in_vain();
     cells.go(1);
   }
   explicit Main(CkMigrateMessage* m) : CBase_Main(m) {
@@ -69,6 +70,7 @@ class Ledger : public CBase_Ledger {
   Ledger() = default;
   explicit Ledger(CkMigrateMessage* m) : CBase_Ledger(m) {}
   void pup(PUP::er& p) { p | entries; }
+  void wait_in_vain() { CkWaitFuture(CkCreateFuture()); }
   int entries = 0;
 };
 

@@ -59,8 +59,10 @@ def command_of(folder, layout, base=None):
 class Run(Program):
     """Waits behind each round until it is let go on."""
 
-    def __init__(self, layout, base=None):
+    def __init__(self, layout, base=None, files=()):
         self.folder = Path(tempfile.mkdtemp())
+        for name in files:
+            (self.folder / name).touch()
         for number in range(1, ROUNDS):
             (self.folder / f"wait.{number}").touch()
         self.layout = layout
@@ -152,6 +154,20 @@ def no_checkpoint(whole):
     expect("no folder: PEs", set(pes_of_rounds(run.text)), {2})
 
 
+def a_thread_waits(whole):
+    """No checkpoint keeps it: the run goes on as it was."""
+    for layout in ("+p2", "+p2 ++ppn 1"):
+        run = Run(layout, files=["threads"])
+        answer = run.ask_in_background("set_bitmap", 0, bitmap(2, 1))
+        run.wait_for("set_bitmap: 1 PEs in place of 2")
+        run.go_on(1)
+        expect("a thread waits", b"a thread waits on PE 0 (void wait_in_vain()), and no checkpoint keeps threads" in (answer() or b""),
+               True)
+        run.finish(2)
+        expect("a thread waits: sums", sums(run.text), whole)
+        expect("a thread waits: PEs", set(pes_of_rounds(run.text)), {2})
+
+
 def other_launcher(whole):
     mpiexec = shutil.which("mpiexec.hydra")
     if not mpiexec:
@@ -182,6 +198,7 @@ def main():
         killed_at_its_end(whole)
         refusals(whole)
         no_checkpoint(whole)
+        a_thread_waits(whole)
         other_launcher(whole)
     print("\n".join(failures))
     sys.exit(1 if failures else 0)

@@ -1,11 +1,9 @@
 // The fake libibverbs (fake/) in place of the system's, and what a test may break in it.
 #pragma once
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 
-#include "base/fatal.h"
+#include "tests/loaded_function.h"
 #include "tests/verbs/fake/faults.h"
 
 namespace periapt::fake_verbs {
@@ -17,10 +15,7 @@ struct InPlace {
 
 template <class Function>
 Function* function(const char* name) {
-  static void* library = ::dlopen(PERIAPT_FAKE_VERBS, RTLD_NOW | RTLD_LOCAL);
-  void* found = library == nullptr ? nullptr : ::dlsym(library, name);
-  if (found == nullptr) fatal(std::string("the fake libibverbs has no ") + name, "a test");
-  return reinterpret_cast<Function*>(found);
+  return loaded_function<Function>(PERIAPT_FAKE_VERBS, name, "fake libibverbs");
 }
 
 inline Faults& faults() { return *function<Faults*()>("periapt_fake_verbs_faults")(); }

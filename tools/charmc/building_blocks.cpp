@@ -4,18 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "base/joined.h"
 #include "tools/charmc/steps.h"
 
 namespace periapt::charmc {
 namespace {
 
 using Words = std::vector<std::string>;
-
-std::string joined(const Words& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
 
 void print(const char* name, const std::string& value) { std::printf("%s='%s'\n", name, value.c_str()); }
 

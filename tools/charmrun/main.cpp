@@ -45,6 +45,17 @@ int start_again(const std::string& resized, const Recovery& recovery, char** arg
   return fail("charmrun could not start itself again: " + std::string(std::strerror(errno)));
 }
 
+// What a run cannot go on in. True: it has been said.
+bool slurm_has_ended_it(const Run& run, const std::string& folder) {
+  if (!run.hosts.slurm || !allocation_has_ended()) return false;
+  std::fprintf(stderr,
+               "charmrun: the run cannot go on (++recover): Slurm has ended the allocation, as it does where a node is "
+               "lost and the allocation was made without --no-kill\n      in another allocation +restart '%s' goes on "
+               "from the checkpoint\n",
+               folder.c_str());
+  return true;
+}
+
 // A run that has lost a host or a process: how it goes on.
 int go_on_or_end(const Run& run, const RunPlan& plan, const RunEnd& end, const Recovery& before, int spare_hosts,
                  char** argv) {
@@ -63,6 +74,7 @@ int go_on_or_end(const Run& run, const RunPlan& plan, const RunEnd& end, const R
     std::fprintf(stderr, "charmrun: the run cannot go on (++recover): %s\n", next.message().c_str());
     return end.status;
   }
+  if (slurm_has_ended_it(run, next->folder)) return end.status;
   std::string lost;
   for (const std::string& name : next->lost) lost += (lost.empty() ? " without " : ", ") + name;
   std::fprintf(stderr, "charmrun: the run goes on from the checkpoint in '%s'%s, with %d PEs\n", next->folder.c_str(),
@@ -113,6 +125,8 @@ int run_over_hosts(Run& run, char** argv) {
     resized.folder = recovery.folder_after(end);
     return start_again(end.next_start, resized, argv);
   }
+  // Slurm may have needed longer to miss the node than charmrun to start again.
+  if (end.status != 0 && recovery.pes > 0 && slurm_has_ended_it(run, recovery.folder)) return end.status;
   if (!end.broken) return end.status;
   return go_on_or_end(run, *plan, end, recovery, hosts_left - plan->here.all_hosts() + 1, argv);
 }

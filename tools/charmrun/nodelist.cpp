@@ -5,10 +5,12 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <span>
 #include <sstream>
 #include <string_view>
 
 #include "base/file_text.h"
+#include "base/joined.h"
 
 namespace periapt::charmrun {
 namespace {
@@ -47,12 +49,6 @@ std::string_view bare(std::string_view word) {
   return word;
 }
 
-std::string joined(const Words& words, std::size_t from) {
-  std::string text;
-  for (std::size_t i = from; i < words.size(); ++i) text += (i > from ? " " : "") + words[i];
-  return text;
-}
-
 constexpr std::string_view kAccepted[] = {"speed", "nice", "passwd", "debugger", "xterm"};  // without effect
 
 bool is_qualifier(std::string_view name) {
@@ -75,7 +71,7 @@ Status take_qualifiers(const Words& words, std::size_t at, Host& host) {
     std::string value = words[at + 1];
     bool back = value == "*";
     if (name == "setup") {  // the rest of the line
-      host.setup = back ? "" : joined(words, at + 1);
+      host.setup = back ? "" : joined(std::span(words).subspan(std::min(at + 1, words.size())));
       return {};
     }
     if (name == "cpus") {

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "base/joined.h"
+
 namespace periapt::charmrun {
 namespace {
 
@@ -11,12 +13,6 @@ std::string quoted(const std::string& text) {
   std::string out = "'";
   for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
 }
 
 // The last lines of what a shell said, indented.

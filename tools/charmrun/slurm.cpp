@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <sstream>
 
@@ -15,22 +16,25 @@ namespace {
 
 constexpr int kMostNodes = 1 << 20;
 
-// The names that a text like n[0-3,7] stands for. Slurm's own command knows all forms.
-Result<std::vector<std::string>> expand(const std::string& list) {
-  for (const char c : list)
-    if (c == '\'' || c == '\\') return Status::failure("SLURM_JOB_NODELIST is no list of nodes: " + list);
-  const std::string command = "scontrol show hostnames '" + list + "'";
+Result<std::string> output_of(const std::string& command) {
   std::FILE* const out = ::popen(command.c_str(), "r");
-  if (out == nullptr) return Status::failure("scontrol cannot be started: " + error_text());
+  if (out == nullptr) return Status::failure("`" + command + "` cannot be started: " + error_text());
   std::string text;
   char bytes[4096];
   for (std::size_t n; (n = std::fread(bytes, 1, sizeof bytes, out)) > 0;) text.append(bytes, n);
   const int status = ::pclose(out);
-  if (status != 0)
-    return Status::failure("`" + command + "` left with status " + std::to_string(WEXITSTATUS(status)) +
-                           ", and charmrun learns the nodes of the allocation from it");
+  if (status != 0) return Status::failure("`" + command + "` left with status " + std::to_string(WEXITSTATUS(status)));
+  return text;
+}
+
+// The names that a text like n[0-3,7] stands for. Slurm's own command knows all forms.
+Result<std::vector<std::string>> expand(const std::string& list) {
+  for (const char c : list)
+    if (c == '\'' || c == '\\') return Status::failure("SLURM_JOB_NODELIST is no list of nodes: " + list);
+  const Result<std::string> said = output_of("scontrol show hostnames '" + list + "'");
+  if (!said) return Status::failure(said.message() + ", and charmrun learns the nodes of the allocation from it");
   std::vector<std::string> names;
-  std::istringstream lines(text);
+  std::istringstream lines(*said);
   for (std::string name; lines >> name;) names.push_back(name);
   return names;
 }
@@ -85,6 +89,14 @@ Result<std::vector<Host>> hosts_of_allocation() {
   }
   if (hosts.empty()) return Status::failure("++slurm: the allocation has no nodes");
   return hosts;
+}
+
+// What cannot be asked has not ended, as far as is known.
+bool allocation_has_ended() {
+  const char* const job = std::getenv("SLURM_JOB_ID");
+  if (job == nullptr || *job == '\0' || std::strspn(job, "0123456789") != std::strlen(job)) return false;
+  const Result<std::string> state = output_of("squeue -h -t all -o %T -j " + std::string(job) + " 2>/dev/null");
+  return state && !state->empty() && *state != "RUNNING\n" && *state != "SUSPENDED\n";
 }
 
 }  // namespace periapt::charmrun

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace Ck::IO::impl {
 
@@ -84,14 +85,35 @@ bool Manager::Stripe::add(std::size_t offset, std::size_t bytes) {
 
 int Plan::holder_of(std::size_t number) const {
   const std::size_t holder = number % static_cast<std::size_t>(holders);
-  if (!pes.empty()) return pes[holder % pes.size()];
+  if (!pes.empty()) return pes[holder % pes.size()] % CkNumPes();  // one that a checkpoint has brought may name more
   return static_cast<int>((static_cast<std::size_t>(first) + holder * static_cast<std::size_t>(skip)) %
                           static_cast<std::size_t>(CkNumPes()));
 }
 
 void Manager::pup(PUP::er& p) {
+  int pes = CkNumPes();
+  p | pes;
   p | files_made_;
   p | sessions_made_;
+  p | reads_made_;
+  p | files_;
+  p | sessions_;
+  p | first_;
+  p | unwritten_;
+  if (!p.isUnpacking()) return;
+  for (auto& [_, here] : sessions_) go_on_with(here, pes);
+  if (CkMyPe() == 0) return;
+  first_.clear();  // of PE 0, from which members are made where the PEs are others
+  unwritten_.clear();
+}
+// It comes from a checkpoint.
+void Manager::go_on_with(Here& here, int pes_before) {
+  if (here.plan.writes) {
+    if (pes_before != CkNumPes() && here.lost_with_pes == 0) here.lost_with_pes = pes_before;
+    return;
+  }
+  here.missing = held_here(here.plan);
+  here.loads_on_demand = here.missing > 0;
 }
 Manager::~Manager() {
   for (auto& [_, file] : files_)
@@ -114,6 +136,11 @@ Manager::Here& Manager::session(int number, const char* what) {
         "written, "
         "or with closeReadSession()",
         what);
+  if (const int pes = found->second.lost_with_pes)
+    CkAbort(
+        "CkIO: %s in a session that was open when a checkpoint was made on %d PEs, which held what had been written in "
+        "it: on %d PEs it can't go on. Make checkpoints for another number of PEs when `complete` has been called",
+        what, pes, CkNumPes());
   return found->second;
 }
 int Manager::descriptor(int number, bool writes) {
@@ -213,12 +240,17 @@ void Manager::know_file(int number, std::string name) {
   contribute(sizeof number, &number, CkReduction::max_int,
              CkCallback(CkReductionTarget(Manager, all_know_file), thisProxy[0]));
 }
+std::size_t Manager::held_here(const Plan& plan) {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < plan.stripes(); ++i)
+    if (plan.holder_of(i) == CkMyPe()) bytes += plan.end_of(i) - plan.begin_of(i);
+  return bytes;
+}
 void Manager::know_session(Plan plan) {
   const int number = plan.number;
   Here& here = sessions_[number];
   here.plan = std::move(plan);
-  for (std::size_t i = 0; i < here.plan.stripes(); ++i)
-    if (here.plan.holder_of(i) == CkMyPe()) here.missing += here.plan.end_of(i) - here.plan.begin_of(i);
+  here.missing = held_here(here.plan);
   if (!here.plan.writes && here.missing > 0) thisProxy[CkMyPe()].load(number);
   contribute(sizeof number, &number, CkReduction::max_int,
              CkCallback(CkReductionTarget(Manager, all_know_session), thisProxy[0]));
@@ -330,7 +362,9 @@ bool Manager::loaded(const Here& here, std::size_t offset, std::size_t bytes) co
   return held != here.stripes.end() && offset + bytes <= here.plan.begin_of(stripe) + held->second.come;
 }
 void Manager::want(int number, int read, int reader, std::size_t offset, std::size_t bytes) {
-  answer(session(number, "read()"), {read, reader, offset, bytes});
+  Here& here = session(number, "read()");
+  if (std::exchange(here.loads_on_demand, false)) thisProxy[CkMyPe()].load(number);
+  answer(here, {read, reader, offset, bytes});
 }
 void Manager::answer(Here& here, const Request& request) {
   if (!loaded(here, request.offset, request.bytes)) {

@@ -57,7 +57,8 @@ class Director : public CBase_Director {
 class Manager : public CBase_Manager {
  public:
   Manager() = default;
-  // Between sessions, as what they hold is not kept: without files.
+  // Files and sessions that are open stay so; what readers had loaded is loaded again. What members hold of a session
+  // that writes is theirs: on another number of PEs it is gone, and the session is refused.
   explicit Manager(CkMigrateMessage* m) : CBase_Manager(m) {}
   void pup(PUP::er& p) override;
   ~Manager() override;
@@ -87,6 +88,7 @@ class Manager : public CBase_Manager {
     std::string name;
     int descriptor = -1;  // opened when it is first needed here
     bool writes = false;
+    void pup(PUP::er& p) { p | name; }
   };
   struct Stripe {
     std::vector<char> data;
@@ -94,6 +96,11 @@ class Manager : public CBase_Manager {
     std::map<std::size_t, std::size_t> ranges;  // which, of one that is written: begin and end of each
     // False: some of them had come before.
     bool add(std::size_t offset, std::size_t bytes);
+    void pup(PUP::er& p) {
+      p | data;
+      p | come;
+      p | ranges;
+    }
   };
   struct Request {
     int read, reader;
@@ -104,6 +111,14 @@ class Manager : public CBase_Manager {
     std::map<std::size_t, Stripe> stripes;  // held here
     std::size_t missing = 0;                // bytes that are still to be written, or loaded
     std::vector<Request> waiting;           // for what is not loaded yet
+    bool loads_on_demand = false;           // nothing has begun to load it: it comes from a checkpoint
+    int lost_with_pes = 0;                  // it writes, and so many PEs held what had come of it
+    void pup(PUP::er& p) {
+      p | plan;
+      p | lost_with_pes;
+      if (plan.writes) p | stripes;
+      if (plan.writes) p | missing;
+    }
   };
   struct Read {
     char* data;
@@ -114,12 +129,19 @@ class Manager : public CBase_Manager {
     Options options;
     CkCallback opened;
     int sessions = 0;
+    void pup(PUP::er& p) {
+      p | options;
+      p | opened;
+      p | sessions;
+    }
   };
 
   OpenFile& file(int number, const char* what);
   Here& session(int number, const char* what);
   int descriptor(int number, bool writes);
   void spread(Plan& plan, const Options& options) const;
+  static std::size_t held_here(const Plan& plan);
+  void go_on_with(Here& here, int pes_before);
   void put(Here& here, std::size_t stripe, const char* data);
   void finish(Here& here);
   void answer(Here& here, const Request& request);

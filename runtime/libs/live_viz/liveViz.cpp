@@ -116,13 +116,16 @@ liveVizGroup::~liveVizGroup() { delete requests_; }
 
 void liveVizGroup::begin() { member.here() = this; }
 
-// (Requests are not kept: after a restart their clients are gone.)
+// Requests are not kept, as after a restart their clients are gone; but the one whose pieces some elements have
+// deposited and others have not is ended before the next.
 void liveVizGroup::pup(PUP::er& p) {
   p | setup_;
+  unsigned long long runs = requests_ != nullptr ? requests_->runs() : 0;
+  p | runs;
   if (!p.isUnpacking()) return;
   begin();
   if (CkMyPe() != 0) return;
-  requests_ = new Requests(setup_);
+  requests_ = new Requests(setup_, runs);
   requests_->begin();
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/fatal.h"
 #include "base/log.h"
@@ -37,7 +38,8 @@ std::string in_runs(const std::vector<byte>& bytes) {
 
 }  // namespace
 
-Requests::Requests(const Setup& setup) : setup_(setup) {
+Requests::Requests(const Setup& setup, unsigned long long cut_off)
+    : setup_(setup), runs_(cut_off), is_cut_off_(cut_off != 0) {
   CcsRegisterHandlerFn("lvConfig", on_config, this);
   CcsRegisterHandlerFn("lvImage", on_image, this);
 }
@@ -102,7 +104,7 @@ void Requests::assembled(const liveVizRequest& request, Image image) {
     if (request.replyToken.request != runs_)
       fatal("elements deposit for a request that has its image already", "liveVizDeposit()", "",
             "each element deposits once for each request");
-    answer(request, image);
+    if (!std::exchange(is_cut_off_, false)) answer(request, image);
     runs_ = 0;
   }
   go_on();

@@ -17,8 +17,9 @@ struct Image {
 
 class Requests {
  public:
-  /// From now on clients are heard; they wait until begin().
-  explicit Requests(const Setup& setup);
+  /// From now on clients are heard; they wait until begin(). `cut_off`: runs() in a checkpoint that the run has come
+  /// from.
+  explicit Requests(const Setup& setup, unsigned long long cut_off = 0);
   ~Requests();
   Requests(const Requests&) = delete;
   Requests& operator=(const Requests&) = delete;
@@ -27,6 +28,8 @@ class Requests {
   void begin();
   /// What the elements have deposited for the request that runs.
   void assembled(const liveVizRequest& request, Image image);
+  /// The request whose pieces come; 0: none.
+  unsigned long long runs() const { return runs_; }
 
  private:
   struct Waiting {
@@ -43,7 +46,8 @@ class Requests {
   std::deque<Waiting> waiting_;
   std::deque<Image> images_;  // polled: not asked for yet
   bool begun_ = false;
-  unsigned long long runs_ = 0;  // the request whose pieces come
+  unsigned long long runs_ = 0;
+  bool is_cut_off_ = false;  // what runs: its client has gone, and its pieces still come
 };
 
 }  // namespace periapt::live_viz

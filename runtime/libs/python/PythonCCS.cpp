@@ -40,6 +40,7 @@ PythonCCS::PythonCCS(CkArgMsg* m) : open_(new Open) {
   pythonCcsProxy = thisProxy;
   delete m;
 }
+PythonCCS::PythonCCS(CkMigrateMessage* m) : CBase_PythonCCS(m), open_(new Open) {}
 PythonCCS::~PythonCCS() = default;
 
 void PythonCCS::take(const Answer& answer) {

@@ -133,6 +133,7 @@ class Scriptable
 class PythonCCS : public CBase_PythonCCS {
  public:
   explicit PythonCCS(CkArgMsg* m);
+  explicit PythonCCS(CkMigrateMessage* m);  // after a restart the clients of what was open have gone
   ~PythonCCS() override;
   void take(const periapt::python::Answer& answer);
   void counted(CkReductionMsg* m);
