@@ -103,8 +103,10 @@ class Writer {
     std::memcpy(base_ + at_, &count, 8);
     at_ = align_up(at_ + 8, 16);
     if constexpr (PUP::as_bytes<T>::value) {
-      if (a.count) std::memcpy(base_ + at_, a.data, a.count * sizeof(T));
-      at_ += a.count * sizeof(T);
+      // More bytes than there are, which a size that has run over would be, is what GCC 14 warns of.
+      const std::size_t bytes = a.count * sizeof(T);
+      if (bytes - 1 < PTRDIFF_MAX) std::memcpy(base_ + at_, a.data, bytes);
+      at_ += bytes;
     } else {
       PUP::detail::writer p(base_ + at_);
       for (std::size_t i = 0; i < a.count; ++i) p | const_cast<T&>(a.data[i]);
