@@ -161,7 +161,7 @@ class Methods {
   std::string type() const { return names_.index + "::__idx"; }
   /// What finds the receiver of this proxy, if that is on the calling PE.
   const char* localReceiver() const {
-    if (names_.isArray() || names_.isSingle()) return "localObject";
+    if (names_.isArray()) return "localObject";
     return receiver_ == Receiver::element ? "localMember" : "localBranch";
   }
   /// What tells of a call in place, of impl_local, as long as that lasts; empty for entries that nothing records.
@@ -188,7 +188,7 @@ class Methods {
     f.isConst = true;
     withOptions(f, entry);
     // (Arrays sent without a copy have buffers to be released: those always take the way through the runtime.)
-    if (entry.has("inline") && receiver_ == Receiver::element && ncpyCount(entry) == 0 &&
+    if (entry.has("inline") && receiver_ == Receiver::element && !names_.isSingle() && ncpyCount(entry) == 0 &&
         !handsOverConditional(entry)) {
       const std::string call = "return void(impl_local->" + methodOf(entry) + "(" + directArguments(entry) + "));";
       const std::string told = directCall(entry);

@@ -183,6 +183,24 @@ class CProxyElement_NodeGroup : public periapt::MemberProxy<CProxy_NodeGroup> {
   using periapt::MemberProxy<CProxy_NodeGroup>::MemberProxy;
   CProxyElement_NodeGroup() = default;
 };
+
+namespace periapt {
+// In these the two differ.
+template <>
+void GroupProxy<CProxy_Group>::ckCheck() const;
+template <>
+void GroupProxy<CProxy_NodeGroup>::ckCheck() const;
+template <>
+void GroupProxy<CProxy_Group>::ckSetReductionClient(CkCallback* cb) const;
+template <>
+void GroupProxy<CProxy_NodeGroup>::ckSetReductionClient(CkCallback* cb) const;
+template <>
+MemberProxy<CProxy_Group>::MemberProxy(const IrrGroup* g);
+template <>
+MemberProxy<CProxy_NodeGroup>::MemberProxy(const IrrGroup* g);
+extern template void GroupProxy<CProxy_Group>::setReductionClient(CkReductionClientFn fn, void* param) const;
+extern template void GroupProxy<CProxy_NodeGroup>::setReductionClient(CkReductionClientFn fn, void* param) const;
+}  // namespace periapt
 typedef CProxySection_Group CProxySection_NodeGroup;
 
 class CProxy_ArrayBase : public CProxy {

@@ -104,7 +104,7 @@ class PriorityQueue {
   T pop() {
     assert(!empty());
     --size_;
-    if (heap_.empty() || middle_is_next()) return middle_.pop_front();
+    if (middle_is_next()) return middle_.pop_front();
     const std::uint32_t at = heap_.front().bucket;
     Bucket& bucket = buckets_[at];
     T item = bucket.items.pop_front();
@@ -115,13 +115,13 @@ class PriorityQueue {
   // What pop() would give, or null.
   const T* next() const {
     if (empty()) return nullptr;
-    return heap_.empty() || middle_is_next() ? &middle_.front() : &buckets_[heap_.front().bucket].items.front();
+    return middle_is_next() ? &middle_.front() : &buckets_[heap_.front().bucket].items.front();
   }
 
   // The priority of the next item, to compare two queues; holds until the queue changes. Requires !empty().
   PriorityKey next_key() const {
     assert(!empty());
-    return heap_.empty() || middle_is_next() ? PriorityKey::none() : buckets_[heap_.front().bucket].key;
+    return middle_is_next() ? PriorityKey::none() : buckets_[heap_.front().bucket].key;
   }
 
   // Every item, in no particular order.
@@ -155,7 +155,8 @@ class PriorityQueue {
       queue.push_front(item);
   }
 
-  bool middle_is_next() const { return !middle_.empty() && heap_.front().head >= 1ull << 63; }
+  // Of a queue that is not empty.
+  bool middle_is_next() const { return heap_.empty() || (!middle_.empty() && heap_.front().head >= 1ull << 63); }
 
   // The heap has its largest first, so "less" is "comes later".
   struct Later {

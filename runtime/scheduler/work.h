@@ -25,6 +25,7 @@ struct alignas(64) Work {
   // machine/host carries it beside its own 8 bits of state.
   std::uint64_t meta;
   std::uint64_t element;  // call: the element; message, thread: the pointer
+  // Of a message or a thread they are whatever was there, an older call's: to be copied along, never looked at.
   alignas(16) std::byte arguments[inline_arguments_max];
 
   WorkKind kind() const { return static_cast<WorkKind>(meta & 3); }

@@ -51,7 +51,12 @@ TEST(Ring, KeepsOrderAtBothEndsWhileItGrows) {
 
 std::string drain(PriorityQueue<char>& queue) {
   std::string order;
-  while (!queue.empty()) order += queue.pop();
+  while (!queue.empty()) {
+    const char next = *queue.next();
+    order += queue.pop();
+    EXPECT_EQ(order.back(), next);
+  }
+  EXPECT_EQ(queue.next(), nullptr);
   return order;
 }
 

@@ -57,7 +57,9 @@ class Main : public CBase_Main {
     CProxy_Single here = CProxy_Single::ckNew(CkMyPe());
     CkWaitQD();
     here.set(7);
-    require(Single::set_to == 7, "an [inline] entry of a chare of this PE has not run at once");
+    require(Single::set_to == 0, "an [inline] entry of a chare named by the handle of ckNew() has run at once");
+    CkWaitQD();
+    require(Single::set_to == 7, "an [inline] entry of a chare has not run");
   }
   template <class Element, class Whole>
   static void compared(const Element& a, const Element& same, const Element& b, const Whole& whole) {
