@@ -27,6 +27,7 @@
 #include "runtime/entry/start_gate.h"
 #include "runtime/objects/balance_hook.h"
 #include "runtime/registry/registered_text.h"
+#include "runtime/registry/registry.h"
 #include "runtime/registry/runtime_message.h"
 #include "runtime/scheduler/process.h"
 
@@ -214,8 +215,17 @@ static void warn_of_waiting(PeObjects& objects) {
 static std::string waiting_threads(const PeObjects& objects) {
   const std::size_t count = objects.running_threads.count();
   if (count == 0) return "";
-  return fmt::format("{} on PE {} ({})", count == 1 ? "a thread waits" : std::to_string(count) + " threads wait",
-                     objects.pe.index, entry_name(objects.running_threads.an_entry()));
+  const int entry = objects.running_threads.an_entry();
+  return fmt::format("{} on PE {} ({}::{})", count == 1 ? "a thread waits" : std::to_string(count) + " threads wait",
+                     objects.pe.index, registry().chares[static_cast<std::size_t>(entry_info(entry).chare)].name,
+                     entry_name(entry));
+}
+
+// Once while they are as many: a program may have threads that always wait.
+void Checkpoints::warn_of_threads(const std::string& threads) {
+  const std::size_t count = pe_.objects->running_threads.count();
+  if (std::exchange(threads_told_, count) != count && count > 0)
+    log::warn("the checkpoint leaves out that " + threads + ": a run that goes on from it goes on without them");
 }
 
 void Checkpoints::write() {
@@ -223,12 +233,11 @@ void Checkpoints::write() {
   Answer answer;
   answer.pe = pe_.index;
   std::string failure;
-  if (std::string threads = waiting_threads(*pe_.objects); !threads.empty()) {
-    if (order_.for_resize)
-      failure = threads + ", and no checkpoint keeps threads";
-    else
-      log::warn("the checkpoint leaves out that " + threads + ": a run that goes on from it goes on without them");
-  }
+  const std::string threads = waiting_threads(*pe_.objects);
+  if (!order_.for_resize)
+    warn_of_threads(threads);
+  else if (!threads.empty())
+    failure = threads + ", and no checkpoint keeps threads";
   const Destination to{*storage_, order_.number, order_.id};
   static_cast<void>(storage_->prepare(order_.number).ok());  // where hosts have folders of their own
   copies_.forget_parts();

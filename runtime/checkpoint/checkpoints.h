@@ -104,6 +104,7 @@ class Checkpoints {
   void prepare();
   void prepared(const Prepared& answer);
   void write();
+  void warn_of_threads(const std::string& threads);
   void written(const Answer& answer, const std::string& failure);
   void end_round();
   void end(std::string failure);
@@ -113,6 +114,7 @@ class Checkpoints {
 
   Pe& pe_;
   Copies copies_;
+  std::size_t threads_told_ = 0;  // so many were left out when that was last said
   // Of the checkpoint that is being written.
   Order order_{};
   std::unique_ptr<Storage> storage_;

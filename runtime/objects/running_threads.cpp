@@ -36,7 +36,10 @@ int RunningThreads::an_entry() const {
   return (*run)->ep_;
 }
 
+// None: what is asked about is no object, as an element that has no partner in a bound array; threads of members of
+// groups are not its.
 RunningThreads::Run* RunningThreads::find(ThreadOwner owner) const {
+  if (owner == ThreadOwner{}) return nullptr;
   Run* run = runs_[bucket(owner)];
   while (run && !(run->owner_ == owner)) run = run->next_;
   return run;

@@ -22,7 +22,7 @@ for written, pes in (("+p1", 1), ("+p4", 4), ("+p4 +ppn 2", 4), ("+p4 +ppn 1 +tr
         text = run(folder, *written.split())
         if "the checkpoint leaves out 2 messages that wait for Nobody[3], which does not exist" not in text:
             sys.exit(f"FAILED {written}: no word of what is left out\n{text}")
-        if text.count(f"the checkpoint leaves out that a thread waits on PE {pes - 1} (void wait_in_vain())") != 1:
+        if text.count(f"the checkpoint leaves out that a thread waits on PE {pes - 1} (Keeper::void wait_in_vain())") != 1:
             sys.exit(f"FAILED {written}: no word of the thread\n{text}")
         for layout, now in (("+p1", 1), ("+p2", 2), ("+p4 +ppn 2", 4), ("+p6 +ppn 3", 6)):
             text = run(folder, *layout.split(), "+restart", folder)

@@ -8,7 +8,7 @@ import tempfile
 
 LIBRARIES, CHARMRUN = (os.path.abspath(word) for word in sys.argv[1:])
 LAYOUTS = ("+p1", "+p2", "+p3", "+p4 +ppn 2", "+p6 +ppn 3", "+p12", "+p5 +fuzz 1")
-LOST = "session that was open when a checkpoint was made on 4 PEs, which held what had been written in it: on {} PEs it can't go on"
+LOST = "session that was open when a checkpoint was made on 4 PEs, which may hold what has been written in it: on {} PEs it can't go on"
 
 
 def outcome(*words):

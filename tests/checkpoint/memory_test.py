@@ -242,7 +242,7 @@ def check_partitions(scratch: Path) -> None:
     log = scratch / "partitions-log"
     phases = 40
     status, output = run([*command_of(log, 1, 0, "2 hosts: +p4 ++ppn 1 ++recover", "killed", phases, 30), "+partitions", "2"])
-    if status != 128 + 9 or "of partitions each has its own, and only +restart goes on from them" not in output:
+    if status != 128 + 9 or "of partitions each has a checkpoint of its own, and only +restart goes on from them" not in output:
         fail(f"++recover with partitions: status {status}", output)
     rest = [str(phases), "1", "-1", "0"]
     _, expected = run([LIFE, str(scratch / "partitions-whole"), *rest, "+p2"])

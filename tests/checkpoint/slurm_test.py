@@ -48,16 +48,19 @@ class InAnAllocation(unittest.TestCase):
             # Processes that die at once are one matter.
             self.assertIn(run.err.count("the run goes back to its checkpoint in memory"), (1, 2), run)
 
-    def lose_a_node(self, *options):
-        """In the middle of a run over three of them; how the run ends."""
+    def lose(self, lose, *options):
+        """In the middle of a run over three nodes; how the run ends."""
         log = self.folder / "log"
         job = LAB.job_of("salloc", "-Q", "-N3", *options, CHARMRUN, "++slurm", "++recover", "+p3", "++ppn", "1", LIFE, log, "300",
                          "5", "-1")
         while not (log / "manifest").exists() and job.process.poll() is None:
             time.sleep(0.002)
-        LAB.lose("n1")
-        self.addCleanup(LAB.bring_back, "n1")
+        lose()
         return job.finish()
+
+    def lose_a_node(self, *options):
+        self.addCleanup(LAB.bring_back, "n1")
+        return self.lose(lambda: LAB.lose("n1"), *options)
 
     def test_a_node_is_lost_and_the_allocation_stays(self):
         whole = launchers.run(LIFE, self.folder / "whole", "300", "5", "-1", "+p2")
@@ -68,9 +71,18 @@ class InAnAllocation(unittest.TestCase):
         self.assertIn(f"the run goes on from the checkpoint in '{self.folder}/log' without n1, with 2 PEs", run.err)
 
     def test_slurm_ends_the_allocation_with_the_node(self):
-        run = self.lose_a_node()
+        self.check_that_slurm_has_ended(self.lose_a_node())
+
+    def test_slurm_misses_a_node_and_ends_all_steps_at_once(self):
+        self.addCleanup(LAB.bring_back, "n1")
+        self.check_that_slurm_has_ended(self.lose(lambda: LAB.miss("n1")))
+
+    def test_the_job_is_cancelled(self):
+        self.check_that_slurm_has_ended(self.lose(LAB.cancel))
+
+    def check_that_slurm_has_ended(self, run):
         self.assertNotEqual(run.code, 0, run)
-        self.assertIn("Slurm has ended the allocation, as it does where a node is lost", run.err)
+        self.assertRegex(run.err, r"Slurm has ended the allocation \([A-Z_]+\); one that a node is lost of stays")
         self.assertIn(f"in another allocation +restart '{self.folder}/log' goes on from the checkpoint", run.err)
 
     def test_another_number_of_pes(self):

@@ -3,6 +3,7 @@
 Nothing outside the folder is touched. The nodes share one machine and its host name, so a program that asks
 gethostname() where it is sees one host: what Slurm says is what counts.
 """
+import contextlib
 import os
 import shutil
 import signal
@@ -101,14 +102,26 @@ class Lab(launchers.Lab):
         daemon = int(self.read(f"slurmd-{node}.pid"))
         self.pids.remove(daemon)
         for pid in [daemon] + self.steps(f"SLURMD_NODENAME={node}"):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # a task may end with its keeper
+                os.kill(pid, signal.SIGKILL)
+        self.miss(node)
+
+    def miss(self, node):
+        """Slurm takes the node for lost, and ends at once what runs where it was."""
         subprocess.run(["scontrol", "update", f"nodename={node}", "state=down", "reason=lost"], env=self.environment, check=True)
 
+    def cancel(self):
+        """All jobs."""
+        subprocess.run(["scancel", "--user=root"], env=self.environment, capture_output=True, check=False)
+
     def bring_back(self, node):
-        """It serves again as soon as its daemon says that it is there (ReturnToService)."""
+        """A lost one serves again as soon as its daemon says that it is there (ReturnToService)."""
         self.wait(lambda: not self.steps(f"SLURMD_NODENAME={node}"), f"what ran on {node}")
-        os.remove(self.path(f"slurmd-{node}.pid"))
-        self.daemon("slurmd", "-N", node, pid=f"slurmd-{node}.pid")
+        if int(self.read(f"slurmd-{node}.pid")) in self.pids:
+            subprocess.run(["scontrol", "update", f"nodename={node}", "state=resume"], env=self.environment, check=True)
+        else:
+            os.remove(self.path(f"slurmd-{node}.pid"))
+            self.daemon("slurmd", "-N", node, pid=f"slurmd-{node}.pid")
         self.wait(lambda: self.idle() == NODES, "the nodes to be idle")
 
     def read(self, name):
@@ -171,7 +184,7 @@ class Lab(launchers.Lab):
 
     def stop(self):
         if self.pids:  # steps first: their keepers outlive slurmd
-            subprocess.run(["scancel", "--user=root"], env=self.environment, capture_output=True, check=False)
+            self.cancel()
             for pid in launchers.gone(self.steps(), within=5):
                 os.kill(pid, signal.SIGKILL)
         for pid in reversed(self.pids):

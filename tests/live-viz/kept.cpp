@@ -1,6 +1,7 @@
-// A checkpoint is made while a picture is half deposited, and the run goes back to it or is started from it: that
-// picture's client has gone, and the next one gets its own. kept FOLDER ("": a checkpoint in memory). Every other strip
-// deposits when it is asked, the rest when a client tells them to go on.
+// A checkpoint is made while a picture is half deposited, or not at all, and the run goes back to it or is started from
+// it: that picture's client has gone, and the next one gets its own. kept FOLDER WAY (FOLDER "": a checkpoint in
+// memory). WAY: "half": every other strip deposits when it is asked, the rest when a client tells them to go on;
+// "late": all do that; "forgotten": so, too, and what waits is not in the checkpoint.
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ PUPbytes(liveVizRequest)
     /*readonly*/ CProxy_Main mainProxy;
 /*readonly*/ CProxy_Strip strips;
 /*readonly*/ std::string folder;
+/*readonly*/ std::string way;
 
 namespace {
 constexpr int strip_count = 7;
@@ -22,6 +24,7 @@ class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* arguments) {
     folder = arguments->argv[1];
+    way = arguments->argv[2];
     delete arguments;
     mainProxy = thisProxy;
     strips = CProxy_Strip::ckNew(strip_count);
@@ -72,9 +75,11 @@ class Strip : public CBase_Strip {
  public:
   Strip() = default;
   explicit Strip(CkMigrateMessage* m) : CBase_Strip(m) {}
-  void pup(PUP::er& p) override { p | waiting_; }
+  void pup(PUP::er& p) override {
+    if (way != "forgotten") p | waiting_;
+  }
   void draw(liveVizRequestMsg* m) {
-    if (thisIndex % 2 == 0)
+    if (way == "half" && thisIndex % 2 == 0)
       deposit(m->req);
     else
       waiting_.push_back(m->req);

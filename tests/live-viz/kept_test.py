@@ -1,4 +1,4 @@
-"""A picture that is half deposited when a checkpoint is made (kept.cpp): kept_test.py PROGRAM."""
+"""A picture that is half deposited, or not at all, when a checkpoint is made (kept.cpp): kept_test.py PROGRAM."""
 import struct
 import sys
 import tempfile
@@ -17,8 +17,8 @@ def picture(code):
     return b"".join(bytes([code + strip]) * WIDTH for strip in range(STRIPS))
 
 
-def started(folder, *options):
-    return Program([PROGRAM, folder, *options, "++server"], "Server port")
+def started(folder, way, *options):
+    return Program([PROGRAM, folder, way, *options, "++server"], "Server port")
 
 
 def keep_half_a_picture(program):
@@ -41,21 +41,26 @@ def next_picture(program):
     expect("status", program.wait(), 0)
 
 
-def main():
+def check(way):
     for options in (["+p4", "+ppn", "2"], ["+p3", "+ppn", "1"]):
-        program = started("", *options)
+        program = started("", way, *options)
         cut_off = keep_half_a_picture(program)
         program.ask("die")
         expect("the picture of before", cut_off(), None)
         next_picture(program)
     with tempfile.TemporaryDirectory() as folder:
-        program = started(folder, "+p4")
+        program = started(folder, way, "+p4")
         cut_off = keep_half_a_picture(program)
         program.ask("stop")
         cut_off()
         program.wait()
         for options in (["+p4"], ["+p2"], ["+p6", "+ppn", "3"]):
-            next_picture(started(folder, *options, "+restart", folder))
+            next_picture(started(folder, way, *options, "+restart", folder))
+
+
+def main():
+    for way in ("half", "late", "forgotten"):
+        check(way)
     print("\n".join(failures) if failures else "all as expected")
     sys.exit(1 if failures else 0)
 

@@ -161,7 +161,7 @@ def a_thread_waits(whole):
         answer = run.ask_in_background("set_bitmap", 0, bitmap(2, 1))
         run.wait_for("set_bitmap: 1 PEs in place of 2")
         run.go_on(1)
-        expect("a thread waits", b"a thread waits on PE 0 (void wait_in_vain()), and no checkpoint keeps threads" in (answer() or b""),
+        expect("a thread waits", b"a thread waits on PE 0 (Ledger::void wait_in_vain()), and no checkpoint keeps threads" in (answer() or b""),
                True)
         run.finish(2)
         expect("a thread waits: sums", sums(run.text), whole)

@@ -8,6 +8,7 @@
 
 /*readonly*/ CProxy_Main mainProxy;
 /*readonly*/ CProxy_Thinker thinkers;
+/*readonly*/ CProxy_Member members;
 
 #define MUST(x) \
   if (!(x)) CkAbort("%s:%d: not so: %s", __FILE__, __LINE__, #x)
@@ -117,17 +118,41 @@ class Single : public CBase_Single {
   CkFuture start, done;
 };
 
+class Member : public CBase_Member {
+ public:
+  void wait(CkFuture until, CkFuture done) {
+    CkWaitVoidFuture(until);
+    CkSendToFuture(done, CkDataMsg::buildNew(0, nullptr));
+  }
+};
+
+// Without a partner in the array that is bound to its own.
+class Lone : public CBase_Lone {
+ public:
+  Lone() = default;
+  explicit Lone(CkMigrateMessage*) {}
+  void move(int to) { migrateMe(to); }
+  int where() { return CkMyPe(); }
+};
+class Partner : public CBase_Partner {
+ public:
+  Partner() = default;
+  explicit Partner(CkMigrateMessage*) {}
+};
+
 class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* args) {
     delete args;
     mainProxy = thisProxy;
     thinkers = CProxy_Thinker::ckNew(CkNumPes());
+    members = CProxy_Member::ckNew();
     thisProxy.run();
   }
 
   void run() {
     move_waits_for_threads();
+    threads_of_others_hold_nothing();
     orders_wait_for_entries();
     thread_moves_its_element();
     thread_destroys_its_object();
@@ -169,6 +194,27 @@ class Main : public CBase_Main {
       thinkers[0].move(here);
       comes_to(here);
     }
+  }
+  // Threads of a member and of a chare wait on the PE that elements leave.
+  void threads_of_others_hold_nothing() {
+    const int here = CkMyPe(), there = (here + 1) % CkNumPes();
+    CkFuture until = CkCreateFuture(), ended = CkCreateFuture();
+    members[here].wait(until, ended);
+    CProxy_Lone lones = CProxy_Lone::ckNew();
+    CkArrayOptions options;
+    options.bindTo(lones);
+    CProxy_Partner partners = CProxy_Partner::ckNew(options);
+    for (int i = 0; i < 3; ++i) lones[i].insert(here);
+    partners[0].insert(here);
+    lones.doneInserting();
+    partners.doneInserting();
+    CthYield();
+    for (int i = 0; i < 3; ++i) lones[i].move(there);
+    CkWaitQD();
+    for (int i = 0; i < 3; ++i) MUST(lones[i].where() == there);
+    CkSendToFuture(until, CkDataMsg::buildNew(0, nullptr));
+    finish(ended);
+    CkReleaseFuture(until);
   }
   // Of an entry that runs a scheduler of its own: this thread goes on in there.
   void orders_wait_for_entries() {

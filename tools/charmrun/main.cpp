@@ -45,14 +45,16 @@ int start_again(const std::string& resized, const Recovery& recovery, char** arg
   return fail("charmrun could not start itself again: " + std::string(std::strerror(errno)));
 }
 
-// What a run cannot go on in. True: it has been said.
+// Slurm has ended the allocation, and the run has a whole checkpoint. True: it has been said.
 bool slurm_has_ended_it(const Run& run, const std::string& folder) {
-  if (!run.hosts.slurm || !allocation_has_ended()) return false;
+  if (!run.hosts.slurm || manifest_in(folder).empty()) return false;
+  const std::string end = end_of_allocation();
+  if (end.empty()) return false;
   std::fprintf(stderr,
-               "charmrun: the run cannot go on (++recover): Slurm has ended the allocation, as it does where a node is "
-               "lost and the allocation was made without --no-kill\n      in another allocation +restart '%s' goes on "
-               "from the checkpoint\n",
-               folder.c_str());
+               "charmrun: the run cannot go on (++recover): Slurm has ended the allocation (%s); one that a node is "
+               "lost of stays if it was made with --no-kill\n      in another allocation +restart '%s' goes on from "
+               "the checkpoint\n",
+               end.c_str(), folder.c_str());
   return true;
 }
 
@@ -70,11 +72,17 @@ int go_on_or_end(const Run& run, const RunPlan& plan, const RunEnd& end, const R
           next->folder.c_str(), next->folder.c_str());
     return end.status;
   }
+  // First: it ends all hosts at once.
+  if (slurm_has_ended_it(run, before.folder_after(end))) return end.status;
   if (!next) {
-    std::fprintf(stderr, "charmrun: the run cannot go on (++recover): %s\n", next.message().c_str());
+    const bool has_partitions = std::any_of(run.argv.begin(), run.argv.end(), [](const std::string& word) {
+      return word.rfind("+partitions", 0) == 0 || word.rfind("+replicas", 0) == 0;
+    });
+    std::fprintf(
+        stderr, "charmrun: the run cannot go on (++recover): %s%s\n", next.message().c_str(),
+        has_partitions ? "; of partitions each has a checkpoint of its own, and only +restart goes on from them" : "");
     return end.status;
   }
-  if (slurm_has_ended_it(run, next->folder)) return end.status;
   std::string lost;
   for (const std::string& name : next->lost) lost += (lost.empty() ? " without " : ", ") + name;
   std::fprintf(stderr, "charmrun: the run goes on from the checkpoint in '%s'%s, with %d PEs\n", next->folder.c_str(),
@@ -126,7 +134,7 @@ int run_over_hosts(Run& run, char** argv) {
     return start_again(end.next_start, resized, argv);
   }
   // Slurm may have needed longer to miss the node than charmrun to start again.
-  if (end.status != 0 && recovery.pes > 0 && slurm_has_ended_it(run, recovery.folder)) return end.status;
+  if (end.status != 0 && recovery.pes > 0 && slurm_has_ended_it(run, recovery.folder_after(end))) return end.status;
   if (!end.broken) return end.status;
   return go_on_or_end(run, *plan, end, recovery, hosts_left - plan->here.all_hosts() + 1, argv);
 }

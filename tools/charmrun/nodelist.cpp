@@ -71,7 +71,7 @@ Status take_qualifiers(const Words& words, std::size_t at, Host& host) {
     std::string value = words[at + 1];
     bool back = value == "*";
     if (name == "setup") {  // the rest of the line
-      host.setup = back ? "" : joined(std::span(words).subspan(std::min(at + 1, words.size())));
+      host.setup = back ? "" : joined(std::span(words).subspan(at + 1));
       return {};
     }
     if (name == "cpus") {

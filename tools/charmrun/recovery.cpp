@@ -56,9 +56,7 @@ Result<Recovery> Recovery::current() {
 Result<Recovery> Recovery::next(const RunPlan& plan, const RunEnd& end, const std::string& manifest,
                                 int spare_hosts) const {
   if (folder_after(end).empty() || manifest.empty())
-    return Status::failure(
-        "it has written no whole checkpoint to a disk (CkStartCheckpoint()); of partitions each has its own, and only "
-        "+restart goes on from them");
+    return Status::failure("it has written no whole checkpoint to a disk (CkStartCheckpoint())");
   Recovery next = *this;
   next.folder = folder_after(end);
   next.manifest = manifest;

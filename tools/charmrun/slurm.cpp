@@ -91,12 +91,18 @@ Result<std::vector<Host>> hosts_of_allocation() {
   return hosts;
 }
 
-// What cannot be asked has not ended, as far as is known.
-bool allocation_has_ended() {
+// What cannot be asked has not ended, as far as is known; nor has one in a state that it leaves again (RESIZING,
+// SIGNALING).
+std::string end_of_allocation() {
   const char* const job = std::getenv("SLURM_JOB_ID");
-  if (job == nullptr || *job == '\0' || std::strspn(job, "0123456789") != std::strlen(job)) return false;
-  const Result<std::string> state = output_of("squeue -h -t all -o %T -j " + std::string(job) + " 2>/dev/null");
-  return state && !state->empty() && *state != "RUNNING\n" && *state != "SUSPENDED\n";
+  if (job == nullptr || *job == '\0' || std::strspn(job, "0123456789") != std::strlen(job)) return "";
+  const Result<std::string> said = output_of("squeue -h -t all -o %T -j " + std::string(job) + " 2>/dev/null");
+  if (!said) return "";
+  const std::string state = said->substr(0, said->find('\n'));
+  for (const char* end : {"COMPLETING", "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED",
+                          "DEADLINE", "OUT_OF_MEMORY", "BOOT_FAIL", "REVOKED"})
+    if (state == end) return state;
+  return "";
 }
 
 }  // namespace periapt::charmrun

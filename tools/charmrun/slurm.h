@@ -13,8 +13,8 @@ namespace periapt::charmrun {
 /// Of the job that charmrun runs in: its nodes, in Slurm's order, with their processors as their shares.
 Result<std::vector<Host>> hosts_of_allocation();
 
-/// Whether Slurm has ended that job, as it does when a node is lost, unless the allocation was made with --no-kill.
-bool allocation_has_ended();
+/// How Slurm has ended that job, in its own word (NODE_FAIL, TIMEOUT); "": it has not, or cannot be asked.
+std::string end_of_allocation();
 
 /// What is to be said where charmrun uses this host alone, and the job that it runs in has more; "": nothing.
 std::string nodes_left_idle();

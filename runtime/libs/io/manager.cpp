@@ -100,11 +100,20 @@ void Manager::pup(PUP::er& p) {
   p | sessions_;
   p | first_;
   p | unwritten_;
+  if (p.isPacking()) sync_what_is_written();
   if (!p.isUnpacking()) return;
   for (auto& [_, here] : sessions_) go_on_with(here, pes);
   if (CkMyPe() == 0) return;
   first_.clear();  // of PE 0, from which members are made where the PEs are others
   unwritten_.clear();
+}
+// A run that goes on from the checkpoint does not write it again, also where this host is lost.
+void Manager::sync_what_is_written() {
+  for (const auto& [_, here] : sessions_) {
+    const auto file = files_.find(here.plan.file);
+    if (here.plan.writes && file != files_.end() && file->second.descriptor >= 0)
+      sync(file->second.descriptor, file->second.name);
+  }
 }
 // It comes from a checkpoint.
 void Manager::go_on_with(Here& here, int pes_before) {
@@ -138,8 +147,9 @@ Manager::Here& Manager::session(int number, const char* what) {
         what);
   if (const int pes = found->second.lost_with_pes)
     CkAbort(
-        "CkIO: %s in a session that was open when a checkpoint was made on %d PEs, which held what had been written in "
-        "it: on %d PEs it can't go on. Make checkpoints for another number of PEs when `complete` has been called",
+        "CkIO: %s in a session that was open when a checkpoint was made on %d PEs, which may hold what has been "
+        "written "
+        "in it: on %d PEs it can't go on. Make checkpoints for another number of PEs when `complete` has been called",
         what, pes, CkNumPes());
   return found->second;
 }

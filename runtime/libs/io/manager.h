@@ -141,6 +141,7 @@ class Manager : public CBase_Manager {
   int descriptor(int number, bool writes);
   void spread(Plan& plan, const Options& options) const;
   static std::size_t held_here(const Plan& plan);
+  void sync_what_is_written();
   void go_on_with(Here& here, int pes_before);
   void put(Here& here, std::size_t stripe, const char* data);
   void finish(Here& here);

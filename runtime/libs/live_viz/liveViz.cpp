@@ -75,7 +75,7 @@ void expect_pe_0(const char* function) {
 }
 
 void deposit(Head head, const Rectangle& where, const byte* pixels, ArrayElement* element, const char* function) {
-  const liveVizGroup& group = here(function);
+  liveVizGroup& group = here(function);
   const bool floats = head.combine == sum_float_image_data || head.combine == max_float_image_data;
   if (floats != (head.pixel_bytes == sizeof(float)))
     fatal(std::string("pixels of ") + std::to_string(head.pixel_bytes) + " bytes can't be combined as " +
@@ -90,6 +90,7 @@ void deposit(Head head, const Rectangle& where, const byte* pixels, ArrayElement
   CkReductionMsg* message = contribution(head);
   if (!head.where.is_empty()) copy_part(piece, head.pixel_bytes, head.where, Head::of(message).pixels());
   message->setCallback(group.whenAssembled());
+  group.deposits(head.request);
   if (group.setup().is_mirrored)
     CProxy_LiveVizBoundElement(group.setup().mirror)[element->ckGetArrayIndex()].deposit(message);
   else
@@ -117,15 +118,16 @@ liveVizGroup::~liveVizGroup() { delete requests_; }
 void liveVizGroup::begin() { member.here() = this; }
 
 // Requests are not kept, as after a restart their clients are gone; but the one whose pieces some elements have
-// deposited and others have not is ended before the next.
+// deposited and others have not is ended before the next. One that no element has deposited for is not waited for, as a
+// program may forget it.
 void liveVizGroup::pup(PUP::er& p) {
   p | setup_;
-  unsigned long long runs = requests_ != nullptr ? requests_->runs() : 0;
-  p | runs;
+  CutOff cut_off = requests_ != nullptr ? requests_->cut_off() : CutOff{};
+  p | cut_off;
   if (!p.isUnpacking()) return;
   begin();
   if (CkMyPe() != 0) return;
-  requests_ = new Requests(setup_, runs);
+  requests_ = new Requests(setup_, cut_off);
   requests_->begin();
 }
 
@@ -142,6 +144,14 @@ void liveVizGroup::assembled(CkReductionMsg* message) {
   blend(Head::of(message).piece(), head.pixel_bytes, head.combine, whole, image.pixels.data());
   delete message;
   requests_->assembled(head.request, std::move(image));
+}
+
+void liveVizGroup::begun(unsigned long long request) { requests_->pieces_come(request); }
+
+void liveVizGroup::deposits(const liveVizRequest& request) {
+  if (setup_.is_polled || request.replyToken.request == begun_) return;
+  begun_ = request.replyToken.request;
+  thisProxy[0].begun(begun_);
 }
 
 // --- what programs call

@@ -103,15 +103,21 @@ class liveVizGroup : public CBase_liveVizGroup {
   explicit liveVizGroup(CkMigrateMessage* m);
   ~liveVizGroup() override;
   void pup(PUP::er& p) override;
-  // On PE 0: every PE has its member; and all of an image has come.
+  // On PE 0: every PE has its member; all of an image has come; and elements of a PE have begun to deposit for a
+  // request.
   void ready(CkReductionMsg* all);
   void assembled(CkReductionMsg* image);
+  void begun(unsigned long long request);
+
+  // An element here deposits.
+  void deposits(const liveVizRequest& request);
 
   const periapt::live_viz::Setup& setup() const { return setup_; }
   CkCallback whenAssembled() const { return CkCallback(CkIndex_liveVizGroup::assembled(nullptr), thisProxy[0]); }
 
  private:
   void begin();
+  unsigned long long begun_ = 0;  // the request that elements here deposited for last
   periapt::live_viz::Setup setup_;
   periapt::live_viz::Requests* requests_ = nullptr;  // on PE 0
 };

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "base/fatal.h"
 #include "base/log.h"
@@ -38,8 +37,14 @@ std::string in_runs(const std::vector<byte>& bytes) {
 
 }  // namespace
 
-Requests::Requests(const Setup& setup, unsigned long long cut_off)
-    : setup_(setup), runs_(cut_off), is_cut_off_(cut_off != 0) {
+Requests::Requests(const Setup& setup, const CutOff& before)
+    : setup_(setup), has_pieces_(before.has_pieces), cut_off_(before.requests) {
+  if (has_pieces_) {
+    runs_ = cut_off_.back();
+    log::note(
+        "liveViz: some elements had deposited for an image when the checkpoint was made: clients wait until the others "
+        "have");
+  }
   CcsRegisterHandlerFn("lvConfig", on_config, this);
   CcsRegisterHandlerFn("lvImage", on_image, this);
 }
@@ -101,13 +106,32 @@ void Requests::assembled(const liveVizRequest& request, Image image) {
   if (setup_.is_polled) {
     images_.push_back(std::move(image));
   } else {
-    if (request.replyToken.request != runs_)
-      fatal("elements deposit for a request that has its image already", "liveVizDeposit()", "",
-            "each element deposits once for each request");
-    if (!std::exchange(is_cut_off_, false)) answer(request, image);
-    runs_ = 0;
+    const unsigned long long which = request.replyToken.request;
+    const auto cut_off = std::find(cut_off_.begin(), cut_off_.end(), which);
+    if (cut_off != cut_off_.end()) {
+      cut_off_.erase(cut_off);
+    } else {
+      if (which != runs_)
+        fatal("elements deposit for a request that has its image already", "liveVizDeposit()", "",
+              "each element deposits once for each request");
+      answer(request, image);
+    }
+    if (runs_ == which) runs_ = 0;
   }
   go_on();
+}
+
+void Requests::pieces_come(unsigned long long request) {
+  if (request == runs_) has_pieces_ = true;
+}
+
+CutOff Requests::cut_off() const {
+  CutOff all{cut_off_, runs_ != 0 && has_pieces_};
+  if (runs_ != 0) {
+    all.requests.erase(std::remove(all.requests.begin(), all.requests.end(), runs_), all.requests.end());
+    all.requests.push_back(runs_);
+  }
+  return all;
 }
 
 void Requests::go_on() {
@@ -120,6 +144,7 @@ void Requests::go_on() {
       continue;
     }
     runs_ = next.request.replyToken.request;
+    has_pieces_ = false;
     setup_.client.send(liveVizRequestMsg::buildNew(next.request, next.more.data(), static_cast<int>(next.more.size())));
   }
 }

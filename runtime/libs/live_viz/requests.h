@@ -15,11 +15,21 @@ struct Image {
   std::vector<byte> pixels;
 };
 
+/// Requests that ran when a checkpoint was made: after a restart their clients have gone, and the elements may still
+/// deposit for them.
+struct CutOff {
+  std::vector<unsigned long long> requests;
+  bool has_pieces = false;  ///< of the last of them: some elements had deposited, and the others will
+  void pup(PUP::er& p) {
+    p | requests;
+    p | has_pieces;
+  }
+};
+
 class Requests {
  public:
-  /// From now on clients are heard; they wait until begin(). `cut_off`: runs() in a checkpoint that the run has come
-  /// from.
-  explicit Requests(const Setup& setup, unsigned long long cut_off = 0);
+  /// From now on clients are heard; they wait until begin(). `before`: of the checkpoint that the run has come from.
+  explicit Requests(const Setup& setup, const CutOff& before = {});
   ~Requests();
   Requests(const Requests&) = delete;
   Requests& operator=(const Requests&) = delete;
@@ -28,8 +38,9 @@ class Requests {
   void begin();
   /// What the elements have deposited for the request that runs.
   void assembled(const liveVizRequest& request, Image image);
-  /// The request whose pieces come; 0: none.
-  unsigned long long runs() const { return runs_; }
+  /// An element deposits for that request.
+  void pieces_come(unsigned long long request);
+  CutOff cut_off() const;
 
  private:
   struct Waiting {
@@ -47,7 +58,8 @@ class Requests {
   std::deque<Image> images_;  // polled: not asked for yet
   bool begun_ = false;
   unsigned long long runs_ = 0;
-  bool is_cut_off_ = false;  // what runs: its client has gone, and its pieces still come
+  bool has_pieces_ = false;  // what runs
+  std::vector<unsigned long long> cut_off_;
 };
 
 }  // namespace periapt::live_viz
