@@ -65,6 +65,10 @@ void BodyEmitter::declareIndex(const Entry& entry) {
             EntryNames(entry).arguments + ";");
 }
 
+/// Whether a class may derive from something else than its CBase_X. (A template's base is not looked into for its
+/// names.)
+bool BodyEmitter::mayOwn() const { return names_.header.empty() && names_.chare.bases.size() < 2; }
+
 void BodyEmitter::sdagCode() {
   const Chare& chare = names_.chare;
   std::string text = "#define " + chare.name + "_SDAG_CODE";
@@ -73,11 +77,9 @@ void BodyEmitter::sdagCode() {
   if (chare.bases.size() > 1)
     text += "  typedef " + typenameIn(chare) + "periapt::sdag::With<" + chare.bases[0].plain() + ", " + names_.local +
             ">::impl_sdag_root impl_sdag_root; \\\n";
-  // Older programs call these, and some of their classes derive from no CBase_X, where the machine would be. (A
-  // template's base is not looked into for its names.)
-  const bool mayOwn = names_.header.empty() && chare.bases.size() < 2;
-  const std::string pack = mayOwn ? "(PUP::er& p) { impl_sdag_own.pup(p); }" : "(PUP::er&) {}";
-  if (mayOwn)
+  // Older programs call these, and some of their classes derive from no CBase_X, where the machine would be.
+  const std::string pack = mayOwn() ? "(PUP::er& p) { impl_sdag_own.pup(p); }" : "(PUP::er&) {}";
+  if (mayOwn())
     text +=
         "  [[no_unique_address]] periapt::sdag::Own<impl_sdag_root, " + names_.local + "> impl_sdag_own{this}; \\\n";
   text += "  void _sdag_init() {} void __sdag_init() {} void _sdag_pup" + pack + " void __sdag_pup" + pack;
@@ -155,6 +157,7 @@ void BodyEmitter::body(const Entry& entry) {
   const EntryNames names(entry);
   const std::string header = names_.header.empty() ? "" : names_.header + " ";
   out_.line(header + "const periapt::sdag::Procedure& " + names_.local + "::" + names.body + "() {");
+  derives(entry, lowered);
   steps(lowered);
   awaited(lowered);
   out_.line("  static const periapt::sdag::Procedure impl_body = {&periapt::sdag::call<" + names_.local + ", &" +
@@ -206,6 +209,36 @@ void BodyEmitter::steps(const Lowered& lowered) {
     out_.line("      periapt::sdag::" + text + "),");
   }
   out_.line("  };");
+}
+
+/// Sentences where a class that derives from ArrayElement1D, Chare and their like in place of its CBase_X does not do:
+/// the machine of such a class is a member, which templates and classes of several bases have not, and in which no
+/// class that derives from it looks for its messages.
+void BodyEmitter::derives(const Entry& entry, const Lowered& lowered) {
+  const auto assertion = [&](const Span& at, const std::string& holds, const std::string& why,
+                             const std::string& name) {
+    out_.lineAt(at.begin, "  static_assert(" + holds + ", \"" + place_(at.begin) + ": " + why + ": class " + name +
+                              " has to be derived from CBase_" + name + "\");");
+  };
+  const auto isHolder = [](const std::string& local) {
+    return "std::is_base_of<periapt::sdag::Holder, " + local + ">::value";
+  };
+  const Chare& chare = names_.chare;
+  if (!mayOwn())
+    assertion(entry.nameSpan, isHolder(names_.local),
+              "entries of " + std::string(chare.header ? "a template" : "a chare with several bases") + " have bodies",
+              chare.name);
+  std::set<std::string> said;
+  for (std::size_t i = 0; i < lowered.awaited.size(); ++i) {
+    const AwaitedEntry& found = lowered.entries[i];
+    if (!found.base) continue;
+    const bool near = found.farther.empty();
+    const std::string local = near ? found.base->plain() : typenameIn(chare) + names_.local + "::" + found.farther;
+    const Awaited& awaited = *lowered.awaited[i].awaited;
+    if (said.insert(local).second)
+      assertion(awaited.span, isHolder(local) + " || !periapt::sdag::hasCode<" + local + ">()",
+                "a when waits for '" + awaited.name + "' of a base", near ? found.base->name : found.farther);
+  }
 }
 
 /// What the checks cannot know: whether the first argument is a number.

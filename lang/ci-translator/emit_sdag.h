@@ -36,6 +36,8 @@ class BodyEmitter {
 
  private:
   struct Lowered;
+  bool mayOwn() const;
+  void derives(const Entry& entry, const Lowered& lowered);
   void steps(const Lowered& lowered);
   void awaited(const Lowered& lowered);
   void numberExists(const LoweredAwaited& lowered);

@@ -4,6 +4,7 @@
 #include "base/fatal.h"
 #include "runtime/api/ck_future.h"
 #include "runtime/collective/quiescence.h"
+#include "runtime/face/entry_calls.h"
 #include "runtime/face/qd.h"
 #include "runtime/face/startup.h"
 #include "runtime/face/user_driven.h"
@@ -195,14 +196,8 @@ void CkCallback::send(void* message, int options) const {
     }
     case sendChare:
       return send_message(CProxy_Chare(d.chare.id), ep, how, usable(message));
-    case isendChare: {
-      PeObjects& objects = PeObjects::current();
-      const std::uint64_t serial = d.chare.id.serial;
-      const ChareRecord* record = d.chare.id.onPE == here.index ? objects.find_chare_record(serial) : nullptr;
-      if (!record || !record->object) return send_message(CProxy_Chare(d.chare.id), ep, how, usable(message));
-      void* const receiver = object_for_entry(record->type, ep, record->object);
-      return objects.run_now(ep, receiver, usable(message), ThreadOwner::of_chare(serial));
-    }
+    case isendChare:
+      return CkSendMsgInline(ep, usable(message), &d.chare.id, options);
     case sendGroup:
       return send_message(CProxyElement_Group(d.group.id, pe), ep, how, usable(message));
     case isendGroup: {

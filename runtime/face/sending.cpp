@@ -231,7 +231,8 @@ PERIAPT_NOINLINE CkChareID receiver_unset(int ep) {
         describe_running(*Pe::current()),
         std::string("the call is of ") + chare_name_of_entry(ep) + "::" + entry_name(ep) +
             "; a proxy from a checkpoint of a run with more PEs is such a one, or bytes that never were one",
-        "restart with as many PEs as the checkpoint has: single chares come back on no other number");
+        "restart with as many PEs as the checkpoint has: single chares come back on no other number; in place of the "
+        "thishandle of a group's member, keep the group");
 }
 CkChareID receiver(const CProxy_Chare& proxy, int ep) {
   const CkChareID& id = proxy.ckGetChareID();

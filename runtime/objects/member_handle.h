@@ -1,6 +1,6 @@
 // The handle (thishandle) of a member of a group or node group. In Charm++ it names the object itself, and programs
-// give it to CkStartQD() and callbacks as that of a chare. Its number is the group's, with a bit that no chare has:
-// above that stands a chare's maker (PeObjects::maker_of()), which has fewer bits.
+// give it to CkStartQD() and callbacks as that of a chare. Its number is the group's, with bit 62, which no chare has:
+// in bits 40 to 61 stands a chare's maker (PeObjects::maker_of()).
 #pragma once
 
 #include "runtime/registry/ids.h"

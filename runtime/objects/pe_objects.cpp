@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "base/fatal.h"
+#include "machine/bootstrap/layout.h"
 #include "runtime/collective/quiescence.h"
 #include "runtime/collective/reduction.h"
 #include "runtime/objects/futures.h"
+#include "runtime/objects/member_handle.h"
 #include "runtime/objects/protocols.h"
 #include "runtime/objects/serial_block.h"
 #include "runtime/objects/shown_branches.h"
@@ -17,7 +19,8 @@ namespace periapt {
 
 namespace {
 int entry_to_section, entry_chare_made, entry_chare_gone;
-}
+static_assert(std::uint64_t{bootstrap::kMaxPes} << 40 <= member_bit, "a chare's number would be that of a member");
+}  // namespace
 
 GroupRecord::GroupRecord() = default;
 GroupRecord::~GroupRecord() = default;

@@ -12,7 +12,8 @@ void Machine::pup(PUP::er& p) {
   if (running_ != 0)
     fatal(name(first_ ? first_->entry_ : 0) + " is packed while a serial block of it runs",
           describe_running(*Pe::current()), "what stands behind that block cannot be packed with it",
-          "call pup() from outside of its entries");
+          "call pup() or ckMigrate() from outside of its entries; where its class derives from its CBase_X, "
+          "ckMigrate() waits by itself");
   p | waits_;
   pup_messages(p);
   pup_frames(p);

@@ -133,6 +133,44 @@ TEST_F(Mismatch, TheBaseIsMissing) {
   EXPECT_THAT(outcome.text, HasSubstr("m.ci:3: group G: class G has to be derived from CBase_G"));
 }
 
+/// The machine of a class that derives from no CBase_X is its own alone.
+TEST_F(Mismatch, ABodyNeedsTheRootThatAMemberIsNot) {
+  const auto outcome = [this](const std::string& ci, const std::string& classes) {
+    write("o.ci", "module o {\n" + ci + "};\n");
+    write("o.cpp", "#include \"o.decl.h\"\n" + classes + "\n#include \"o.def.h\"\n");
+    EXPECT_EQ(charmc("o.ci").status, 0);
+    return check("o.cpp", runtime());
+  };
+  const std::string derived =
+      "chare A { entry A(); entry void low(int x); entry void up() { when low(int x) serial { } }; };\n"
+      "chare B : A { entry B(); entry void down() { when low(int x) serial { } }; };\n";
+  const std::string b = "class B : public CBase_B { B_SDAG_CODE public: B() {} };\n";
+  const Outcome older = outcome(derived, "class A : public Chare { A_SDAG_CODE public: A() {} };\n" + b);
+  EXPECT_NE(older.status, 0);
+  EXPECT_THAT(older.text,
+              HasSubstr("o.ci:3: a when waits for 'low' of a base: class A has to be derived from CBase_A"));
+  const Outcome right = outcome(derived, "class A : public CBase_A { A_SDAG_CODE public: A() {} };\n" + b);
+  EXPECT_EQ(right.status, 0) << right.text;
+
+  const Outcome several = outcome(
+      "chare A { entry A(); };\nchare B { entry B(); };\n"
+      "chare C : A, B { entry C(); entry void go(); entry void run() { when go() serial { } }; };\n",
+      "class A : public CBase_A { public: A() {} };\nclass B : public CBase_B { public: B() {} };\n"
+      "class C : public A, public B { C_SDAG_CODE public: C() {} };\n");
+  EXPECT_NE(several.status, 0);
+  EXPECT_THAT(several.text, HasSubstr("o.ci:4: entries of a chare with several bases have bodies: class C has to be "
+                                      "derived from CBase_C"));
+
+  const Outcome of_template = outcome(
+      "template <class T> chare A { entry A(); entry void go(T x); entry void run() { when go(T x) serial { } }; };\n"
+      "chare A<int>;\n",
+      "template <class T> class A : public Chare { A_SDAG_CODE public: A() {} };\n"
+      "#define CK_TEMPLATES_ONLY\n#include \"o.def.h\"\n#undef CK_TEMPLATES_ONLY\n");
+  EXPECT_NE(of_template.status, 0);
+  EXPECT_THAT(of_template.text,
+              HasSubstr("o.ci:2: entries of a template have bodies: class A has to be derived from CBase_A"));
+}
+
 TEST_F(Mismatch, TheClassIsMissing) {
   const Outcome outcome = compileClass(note);
   EXPECT_NE(outcome.status, 0);
