@@ -5,6 +5,7 @@
 // registered, the place in the arena, the asker a PE of this host. Of an answer only how it went; the rest is the
 // asker's own, and sealed.
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -52,6 +53,10 @@ struct OneSided::RmaRequest {
 };
 
 void OneSided::send_requests(Transfer& transfer) {
+  static_assert(offsetof(RmaRequest, seal) == 48 && offsetof(RmaRequest, asker) == 56 &&
+                    offsetof(RmaRequest, is_put) == 60 && offsetof(RmaRequest, kind) == 62 &&
+                    offsetof(RmaRequest, state) == 63 && offsetof(RmaRequest, why) == 64,
+                "tests/machine/two_sides.h says where they are");
   host::Port& port = this->port(transfer.pe_);
   const bool on_device = transfer.kind_ != ucx::MemoryKind::host;
   const bool reachable =
@@ -109,12 +114,13 @@ bool OneSided::take_request(int pe, void* block) {
   }
   const bootstrap::Host& here = config_.layout->this_host();
   const int first = config_.simulated ? 0 : here.first_pe - config_.origin;
-  const int asker = request.asker - config_.origin;
+  const std::int64_t asker = std::int64_t{request.asker} - config_.origin;
   if (asker < first || asker >= first + (config_.simulated ? config_.layout->pes : here.pes))
     fatal("a request for memory comes from PE " + std::to_string(asker) + ", which this host has not",
           "PE " + std::to_string(pe), "memory that processes of this host share was written over");
   // As it is now: the block stays within reach of the other process.
   const std::uint64_t remote = request.remote, size = request.size;
+  const bool is_put = request.is_put;
   std::byte* const at = request.place;
   const ucx::MemoryKind kind = request.kind;
   host::CachedKey entry;
@@ -126,7 +132,7 @@ bool OneSided::take_request(int pe, void* block) {
   } else {
     const ucx::Place own{reinterpret_cast<std::byte*>(remote), kind};
     const ucx::Place place{at};
-    const ucx::Place &to = request.is_put ? own : place, &from = request.is_put ? place : own;
+    const ucx::Place &to = is_put ? own : place, &from = is_put ? place : own;
     request.state = RmaRequest::done;
     if (kind != ucx::MemoryKind::host) {
       devices_.copy(of_process(pe), to, from, size, [this, pe, asker, &request](const Status& status) {
@@ -135,14 +141,14 @@ bool OneSided::take_request(int pe, void* block) {
           request.why[status.message().copy(request.why, sizeof request.why - 1)] = '\0';
         }
         if (!config_.simulated) ++of_pe(pe).served;
-        port(pe).send(asker, kRmaRequestMeta, &request);
+        port(pe).send(static_cast<int>(asker), kRmaRequestMeta, &request);
       });
       settle(pe);
       return !config_.simulated;
     }
     std::memcpy(to.at, from.at, size);
   }
-  port(pe).send(asker, kRmaRequestMeta, block);
+  port(pe).send(static_cast<int>(asker), kRmaRequestMeta, block);
   return false;
 }
 

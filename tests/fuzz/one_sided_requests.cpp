@@ -3,29 +3,17 @@
 // one has registered is all that a request may touch, and each transfer ends once.
 #include <algorithm>
 #include <array>
-#include <memory>
+#include <cstring>
+#include <vector>
 
-#include "machine/host/heap.h"
-#include "machine/layer/one_sided.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/machine/two_sides.h"
 
 namespace periapt::fuzz {
 namespace {
 
-using machine::Audience;
-using machine::MemoryKey;
 using machine::OneSided;
-
-constexpr std::size_t kMost = 600'000;  // more than two requests
-constexpr std::byte kFence{0x5A};
-
-bootstrap::HostLayout two_processes() {
-  bootstrap::LayoutRequest request;
-  request.pes = request.processes = 2;
-  bootstrap::UsableCpus usable;
-  usable.cpus = {0, 1};
-  return *bootstrap::resolve_layout(request, usable);
-}
+using namespace two_sides;
 
 struct End : machine::Transfer {
   int times = 0;
@@ -39,83 +27,10 @@ struct End : machine::Transfer {
   }
 };
 
-// A PE, which is all of its process.
-struct Side {
-  host::Inbox inbox{};
-  host::ReturnStack returns{};
-  host::SleepWord sleep{};
-  std::array<std::atomic<host::Ring*>, 2> rings{};
-  std::array<std::atomic<std::uint64_t>, 1> may_hold{};
-  machine::OneSidedWords words{};
-  std::unique_ptr<host::Heap> heap;
-  std::unique_ptr<host::Port> port;
-  std::unique_ptr<OneSided> access;
-  int process = 0;
-};
-
-struct Two {
-  bootstrap::HostLayout layout = two_processes();
-  Result<host::Arena> arena_of_host = host::Arena::map({0, 1});
-  host::Arena& arena = *arena_of_host;
-  std::array<Side, 2> sides;
-  std::array<host::Inbox*, 2> inboxes{&sides[0].inbox, &sides[1].inbox};
-  std::array<host::ReturnStack*, 2> returns{&sides[0].returns, &sides[1].returns};
-  std::array<host::SleepWord*, 2> sleeps{&sides[0].sleep, &sides[1].sleep};
-  // Private memory of both; that of the second one is registered, but for the fences around it.
-  std::array<std::vector<std::byte>, 2> memory{std::vector<std::byte>(kMost),
-                                               std::vector<std::byte>(kMost + 128, kFence)};
-  MemoryKey key{};
-
-  Two() {
-    for (int pe = 0; pe < 2; ++pe) {
-      Side& side = sides[static_cast<std::size_t>(pe)];
-      side.inbox.rings = side.rings.data();
-      side.inbox.may_hold = side.may_hold.data();
-      host::HeapConfig heap;
-      heap.pe = pe;
-      heap.pes = 2;
-      heap.begin = arena.slice(pe);
-      heap.end = arena.slice(pe) + arena.slice_bytes();
-      heap.return_stacks = returns.data();
-      side.heap = std::make_unique<host::Heap>(heap);
-      host::PortConfig port;
-      port.pe = pe;
-      port.pes = 2;
-      port.inboxes = inboxes.data();
-      port.sleep = sleeps.data();
-      port.heap = side.heap.get();
-      side.port = std::make_unique<host::Port>(port);
-      side.port->set_siblings({side.port.get()});
-    }
-    for (int pe = 0; pe < 2; ++pe) {
-      Side& side = sides[static_cast<std::size_t>(pe)];
-      side.process = pe;
-      machine::OneSidedConfig config;
-      config.layout = &layout;
-      config.process = &side.process;
-      config.arena = &arena;
-      config.words = {&sides[0].words, &sides[1].words};
-      config.ports = {side.port.get()};
-      config.kernel_copies = false;
-      side.access = std::make_unique<OneSided>(config);
-    }
-    key = *sides[1].access->register_memory(memory[1].data() + 64, kMost, Audience::host);
-  }
-  bool fences_hold() const {
-    const auto is_fence = [](std::byte byte) { return byte == kFence; };
-    return std::all_of(memory[1].begin(), memory[1].begin() + 64, is_fence) &&
-           std::all_of(memory[1].end() - 64, memory[1].end(), is_fence);
-  }
-};
-
-// Where the fields are that the other process reads of a request, and that it writes of an answer: as
-// one_sided_requests.cpp has them.
-constexpr std::size_t kKey = 8, kRemote = 16, kPlace = 24, kSize = 40, kIsPut = 60, kKind = 62, kState = 63, kWhy = 64;
-constexpr std::byte kDone{1};
-
-template <class T>
-void put(std::byte* block, std::size_t at, T value) {
-  std::memcpy(block + at, &value, sizeof value);
+std::vector<std::byte> patterned() {
+  std::vector<std::byte> bytes(kMost);
+  for (std::size_t i = 0; i < kMost; ++i) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 8 | 1);
+  return bytes;
 }
 
 // Returns whether it is another request now; the block is put right again when its answer comes.
@@ -143,15 +58,24 @@ void damage_answer(Input& input, std::byte* block) {
 
 void target(Input input) {
   static Two two;
+  static const std::vector<std::byte> sent = patterned();
   const bool is_put = input.flag();
   const std::size_t size = std::min<std::size_t>(1 + input.number<std::uint32_t>() % kMost, kMost);
+  const std::size_t offset = input.below(kMost - size + 1);
+  // Its own memory lies in the arena, where the other process reaches it, or not.
+  const bool in_arena = input.flag();
+  host::Heap& heap = *two.sides[0].heap;
+  std::byte* const local = in_arena ? static_cast<std::byte*>(heap.allocate(size)) : two.memory[0].data();
+  std::byte* const remote = two.memory[1].data() + kFenceBytes + offset;
+  std::memcpy(is_put ? local : remote, sent.data(), size);
+  std::memset(is_put ? remote : local, 0, size);
   End end;
   OneSided& asks = *two.sides[0].access;
-  const std::uint64_t remote = two.key.address + input.below(kMost - size + 1);
   if (is_put)
-    asks.put(0, two.memory[0].data(), size, two.key, remote, end);
+    asks.put(0, local, size, two.key, two.key.address + offset, end);
   else
-    asks.get(0, two.memory[0].data(), size, two.key, remote, end);
+    asks.get(0, local, size, two.key, two.key.address + offset, end);
+  bool any_damaged = false;
   std::array<std::byte, 64> whole{};
   bool all_done = true;
   for (int turn = 0; turn < 100 && end.times == 0; ++turn) {
@@ -162,6 +86,7 @@ void target(Input input) {
           std::memcpy(whole.data(), block, whole.size());
           const bool damaged = damage_request(input, block, two);
           two.sides[1].access->take_request(1, block);
+          any_damaged = any_damaged || damaged;
           if (!damaged) return;
           // The asker keeps what is its own: only how it went is told.
           const std::byte state = block[kState];
@@ -185,6 +110,9 @@ void target(Input input) {
   expect(end.status.ok() == all_done, "it has ended well when all its requests have");
   expect(end.status.ok() || !end.status.message().empty(), "a failure has a reason");
   expect(two.fences_hold(), "what is not registered stays as it is");
+  if (!any_damaged && end.status.ok())
+    expect(std::memcmp(is_put ? remote : local, sent.data(), size) == 0, "what was asked for has been copied");
+  if (in_arena) heap.release(local);
 }
 
 }  // namespace periapt::fuzz

@@ -81,12 +81,25 @@ class Part : public CBase_Part {
     here.cacheSync(chunks_, self, place);
     expect(chunks_ == chunks && place >= 1, "an element has a number");
     if (mistake == "chunk") here.finishedChunk(chunks, 0);
+    if (mistake == "kept") come_back(here);
     if (mistake == "unasked" && CkMyPe() == 0) here.recvData(7, new Value{});
     ++waits_;  // until all has been asked for
     for (int again = 0; again < 2; ++again)
       for (int e = 0; e < elements; ++e)
         for (int v = 0; v < values; ++v) want(here, key_of(e, v));
     if (--waits_ == 0) finish();
+  }
+  // As after a restart from a checkpoint that is made now.
+  void come_back(CkCacheManager<CacheKey>& here) {
+    PUP::sizer size;
+    here.pup(size);
+    std::vector<char> bytes(size.size());
+    PUP::toMem to(bytes.data());
+    here.pup(to);
+    expect(here.requestDataNoFetch(key_of(0, 0), 0) == nullptr, "a checkpoint does not end the round");
+    PUP::fromMem from(bytes.data());
+    here.pup(from);
+    here.requestDataNoFetch(key_of(0, 0), 0);
   }
   void want(CkCacheManager<CacheKey>& here, CacheKey key) {
     CkCacheUserData data{static_cast<CmiUInt8>(thisIndex), static_cast<CmiUInt8>(number_of(key))};

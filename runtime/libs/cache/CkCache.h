@@ -172,11 +172,14 @@ class CkCacheManager : public CBase_CkCacheManager<CkCacheKey>, private CkCacheW
   CkCacheManager(int megabytes, int arrays, CkGroupID* of, int writing, CkGroupID* written_by)
       : arrays_(of, of + arrays), writing_(written_by, written_by + writing), megabytes_(megabytes) {}
   explicit CkCacheManager(CkMigrateMessage* m) : CBase_CkCacheManager<CkCacheKey>(m) {}
-  // Between rounds.
+  // Of a round nothing comes back but that there was one.
   void pup(PUP::er& p) override {
     p | arrays_;
     p | writing_;
     p | megabytes_;
+    bool cut_off = in_round_ || cut_off_;
+    p | cut_off;
+    if (p.isUnpacking()) cut_off_ = cut_off;
   }
 
   void cacheSync(int& chunks, CkArrayIndex& element, int& number);
@@ -235,6 +238,9 @@ class CkCacheManager : public CBase_CkCacheManager<CkCacheKey>, private CkCacheW
       return "a key";
   }
   Chunk& chunk_at(int chunk, const char* call) {
+    if (cut_off_)
+      refuse(std::string(call) + "() in a round that a checkpoint was made in: a restart keeps nothing of it",
+             "make checkpoints between rounds, or begin the round again with cacheSync()");
     if (chunk < 0 || chunk >= static_cast<int>(chunks_.size()))
       refuse(
           std::string(call) + "() of chunk " + std::to_string(chunk) + ": there are " + std::to_string(chunks_.size()),
@@ -250,7 +256,8 @@ class CkCacheManager : public CBase_CkCacheManager<CkCacheKey>, private CkCacheW
   CmiUInt8 megabytes_ = 0;
 
   bool in_round_ = false;
-  int unfinished_ = 0;  // chunks
+  bool cut_off_ = false;  // of a checkpoint that was made in a round, until the next begins
+  int unfinished_ = 0;    // chunks
   std::vector<Chunk> chunks_;
   std::vector<Table> tables_;
   CkCacheArrayCounter asking_, writers_;
@@ -264,6 +271,7 @@ template <class CkCacheKey>
 void CkCacheManager<CkCacheKey>::begin_round(int chunks) {
   if (chunks < 1) refuse("cacheSync() with " + std::to_string(chunks) + " chunks", "say at least 1");
   in_round_ = true;
+  cut_off_ = false;
   asking_.reset();
   writers_.reset();
   const auto count = [](const std::vector<CkGroupID>& arrays, CkCacheArrayCounter& counter) {
