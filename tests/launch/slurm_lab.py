@@ -118,7 +118,9 @@ class Lab(launchers.Lab):
         """A lost one serves again as soon as its daemon says that it is there (ReturnToService)."""
         self.wait(lambda: not self.steps(f"SLURMD_NODENAME={node}"), f"what ran on {node}")
         if int(self.read(f"slurmd-{node}.pid")) in self.pids:
-            subprocess.run(["scontrol", "update", f"nodename={node}", "state=resume"], env=self.environment, check=True)
+            # Refused where its daemon has spoken in between.
+            subprocess.run(["scontrol", "update", f"nodename={node}", "state=resume"], env=self.environment, capture_output=True,
+                           check=False)
         else:
             os.remove(self.path(f"slurmd-{node}.pid"))
             self.daemon("slurmd", "-N", node, pid=f"slurmd-{node}.pid")
