@@ -10,7 +10,10 @@ namespace periapt {
 constexpr std::uint64_t member_bit = std::uint64_t{1} << 62;
 
 inline CkChareID member_handle(int pe, CkGroupID group) {
-  return {pe, member_bit | static_cast<std::uint32_t>(group.idx)};
+  CkChareID handle;
+  handle.onPE = pe;
+  handle.serial = member_bit | static_cast<std::uint32_t>(group.idx);
+  return handle;
 }
 inline bool names_member(const CkChareID& handle) { return handle.serial & member_bit; }
 inline CkGroupID group_of_member(const CkChareID& handle) {
