@@ -301,7 +301,7 @@ void Balancer::at_sync(ArrayElement& element, ArrayElement& caller) {
 }
 
 bool Balancer::waits(const ArrayElement& element) const {
-  return record_of(element) >= 0 && objects_.all()[static_cast<std::size_t>(record_of(element))].state.in_sync;
+  return record_of(element) >= 0 && objects_[record_of(element)].state.in_sync;
 }
 // Until all are there it is not counted, so that no step begins.
 void Balancer::waits_again(ArrayElement& element, double seconds) {

@@ -42,6 +42,7 @@ class ObjectRecords {
   std::int32_t add(ArrayElement& element, const BalanceTravel& travel);
   void remove(std::int32_t number);
   Record& operator[](std::int32_t number) { return records_[static_cast<std::size_t>(number)]; }
+  const Record& operator[](std::int32_t number) const { return records_[static_cast<std::size_t>(number)]; }
   Said& said(std::int32_t number) { return said_[static_cast<std::size_t>(number)]; }
   // Free ones, too.
   std::vector<Record>& all() { return records_; }

@@ -148,8 +148,8 @@ Manager::Here& Manager::session(int number, const char* what) {
   if (const int pes = found->second.lost_with_pes)
     CkAbort(
         "CkIO: %s in a session that was open when a checkpoint was made on %d PEs, which may hold what has been "
-        "written "
-        "in it: on %d PEs it can't go on. Make checkpoints for another number of PEs when `complete` has been called",
+        "written in it: on %d PEs it can't go on. Make checkpoints for another number of PEs when `complete` has been "
+        "called",
         what, pes, CkNumPes());
   return found->second;
 }
