@@ -1,6 +1,6 @@
 // What CkLoop_Parallelize() costs beside its chunks: the time of a loop of 1000 chunks, minus what the same calls take
-// on one PE divided by the number of PEs, the middle one of so many loops. An ordinary Charm++ program: a rival's
-// charmc compiles it too, with -module CkLoop; there it needs PEs that are threads of one process.
+// a PE, while all PEs make them, divided by the number of PEs; the middle one of so many loops. An ordinary Charm++
+// program: a rival's charmc compiles it too, with -module CkLoop; there it needs PEs that are threads of one process.
 //
 //   loops [ROUNDS]
 #include <algorithm>
@@ -33,7 +33,7 @@ double middle(std::vector<double>& times) {
   std::sort(times.begin(), times.end());
   return times[times.size() / 2];
 }
-// Seconds.
+// Seconds that one PE takes.
 double alone(int rounds) {
   std::vector<double> times;
   for (int round = 0; round < rounds; round++) {
@@ -42,6 +42,21 @@ double alone(int rounds) {
     for (int i = 0; i < chunks; i++) chunk_function(i, i, &one, 0, nullptr), sum += one;
     times.push_back(CkWallTimer() - begin);
     if (sum < 0) CkAbort("loops: a sum is wrong");
+  }
+  return middle(times);
+}
+// The same on all PEs at a time: one that runs alone has a faster clock.
+void alone_on_each(int first, int last, void* result, int, void*) {
+  double sum = 0;
+  for (int i = first; i <= last; i++) sum += alone(1);
+  *static_cast<double*>(result) = sum;
+}
+double beside_others(int rounds) {
+  std::vector<double> times;
+  for (int round = 0; round < rounds; round++) {
+    double sum = 0;
+    CkLoop_Parallelize(alone_on_each, 0, nullptr, CkMyNodeSize(), 0, CkMyNodeSize() - 1, 1, &sum, CKLOOP_DOUBLE_SUM);
+    times.push_back(sum / CkMyNodeSize());
   }
   return middle(times);
 }
@@ -79,7 +94,7 @@ class Main : public CBase_Main {
     for (const double us : {0.0, 1.0, 10.0}) {
       turns_of_chunk = static_cast<int>(us * turns_a_us);
       together(rounds_ / 10);
-      const double one = alone(std::max(rounds_ / 10, 3)), all = together(rounds_);
+      const double one = beside_others(std::max(rounds_ / 10, 3)), all = together(rounds_);
       CkPrintf("%4.0f us a chunk: a loop %9.2f us, on one PE %9.2f, beside its chunks %8.2f\n", us, all * 1e6,
                one * 1e6, (all - one / CkMyNodeSize()) * 1e6);
     }

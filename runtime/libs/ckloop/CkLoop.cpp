@@ -11,7 +11,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/platform.h"
 
 namespace {
@@ -20,6 +19,38 @@ using periapt::platform::kCacheLine;
 
 // Of this process: null until the library is there. A value that every process has at another address.
 std::atomic<CProxy_LoopHelper*> helpers_of_process{nullptr};
+
+struct Batch {
+  std::size_t first, last;  // chunks first to last - 1
+};
+
+// How chunks go together, so that the counter of what has been taken, whose line goes from core to core each time, is
+// asked seldom: rounds of a batch for each PE, each round half of what is left (factoring: Hummel, Schonberg, Flynn,
+// "Factoring: a method for scheduling parallel loops", CACM 35(8), 1992).
+class Batches {
+ public:
+  Batches(std::size_t chunks, std::size_t pes) : chunks_(chunks), pes_(pes) {
+    for (std::size_t first = 0; first < chunks;) {
+      const std::size_t size = (chunks - first + 2 * pes - 1) / (2 * pes);
+      rounds_.push_back({first, size});
+      first += size * pes;
+    }
+  }
+  // Empty beyond the last one.
+  Batch at(std::size_t index) const {
+    const std::size_t round = index / pes_;
+    if (round >= rounds_.size()) return {chunks_, chunks_};
+    const std::size_t first = rounds_[round].first + index % pes_ * rounds_[round].size;
+    return {std::min(first, chunks_), std::min(first + rounds_[round].size, chunks_)};
+  }
+
+ private:
+  struct Round {
+    std::size_t first, size;  // chunk, chunks a batch
+  };
+  const std::size_t chunks_, pes_;
+  std::vector<Round> rounds_;
+};
 
 // One call of CkLoop_Parallelize(). It lives until its caller and every PE that was asked for help have left it.
 class Loop {
@@ -35,25 +66,23 @@ class Loop {
         param_(param),
         own_(std::move(own)),
         shared_(std::move(shared)),
+        batches_(shared_.size(), pes_),
         own_taken_(std::make_unique<std::atomic<bool>[]>(own_.size())),
         results_(keeps_results ? std::make_unique<Result[]>(own_.size() + shared_.size()) : nullptr) {}
 
-  // What the PE of this rank does of it: its own part, then chunks as long as there are any.
+  // What the PE of this rank does of it: its own part, then batches of chunks as long as there are any, then chunks
+  // that other PEs have taken and not begun: a long one may stand before them.
   void work(int rank) {
     std::size_t done = static_cast<std::size_t>(rank) < own_.size() ? take_own(static_cast<std::size_t>(rank)) : 0;
-    // Several at once where they are short, as the counter goes from core to core each time. What is taken and not
-    // begun can be taken away by others that have nothing left: a long chunk may follow short ones.
     std::atomic<std::uint64_t>& taken = taken_[static_cast<std::size_t>(rank)].range;
-    for (std::uint32_t batch = 1;;) {
-      const std::size_t first = next_.fetch_add(batch, std::memory_order_relaxed);
-      if (first >= shared_.size()) break;
-      const std::size_t last = std::min(first + batch, shared_.size());
-      taken.store(range_of(first, last), std::memory_order_relaxed);
-      const std::uint64_t began = periapt::clock::now_ns();
+    while (true) {
+      const Batch batch = batches_.at(next_.fetch_add(1, std::memory_order_relaxed));
+      if (batch.first == batch.last) break;
+      taken.store(range_of(batch.first, batch.last), std::memory_order_relaxed);
       while (take_one(taken, true)) ++done;
-      batch = periapt::clock::now_ns() - began < short_ns ? 2 * batch : batch / 2;
-      batch = std::clamp<std::uint32_t>(batch, 1, static_cast<std::uint32_t>((shared_.size() - last) / (2 * pes_) + 1));
     }
+    count(done);  // before the look at others, for which the caller need not wait
+    done = 0;
     for (std::size_t other = 1; other < pes_; ++other) {
       std::atomic<std::uint64_t>& of_other = taken_[(static_cast<std::size_t>(rank) + other) % pes_].range;
       while (take_one(of_other, false)) ++done;
@@ -94,8 +123,6 @@ class Loop {
   }
 
  private:
-  static constexpr std::uint64_t short_ns = 2000;  // what a PE takes at once is mostly over after some twice that
-
   using Result = std::uint64_t;  // as many bytes as the longest type of a reduction has
 
   struct alignas(kCacheLine) Taken {
@@ -141,9 +168,10 @@ class Loop {
   const std::unique_ptr<Taken[]> taken_ = std::make_unique<Taken[]>(pes_);  // by rank
   const std::vector<Range> own_;                                            // by rank
   const std::vector<Range> shared_;
+  const Batches batches_;  // of shared_
   const std::unique_ptr<std::atomic<bool>[]> own_taken_;
   const std::unique_ptr<Result[]> results_;  // of own parts, then of shared chunks; null: the caller wants none
-  alignas(kCacheLine) std::atomic<std::size_t> next_{0};
+  alignas(kCacheLine) std::atomic<std::size_t> next_{0};  // batch
   alignas(kCacheLine) std::atomic<std::size_t> done_{0};
   std::atomic<int> references_{1};
 };
