@@ -1,7 +1,6 @@
 // An observer hears of each message at each of the four points, once: of calls in a line to its own PE, to another one
 // and to another process, small messages, large ones and urgent ones.
 #include <array>
-#include <cstring>
 #include <string>
 
 #include "observers.decl.h"
@@ -29,9 +28,9 @@ class Counter : public periapt::Observer {
 
  private:
   void count(int entry, int point) {
-    const std::string name = periapt::entry_info(entry).name;
+    const std::string name = periapt::entry_info(entry).name;  // "void to_element(int)"
     for (int kind = 0; kind < kind_count; ++kind)
-      if (name.substr(0, name.find('(')) == kinds[kind]) ++counts[kind * point_count + point];
+      if (name.rfind(std::string("void ") + kinds[kind] + "(", 0) == 0) ++counts[kind * point_count + point];
   }
 };
 }  // namespace
