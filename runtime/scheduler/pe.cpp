@@ -357,14 +357,17 @@ bool Pe::take_next(Work& work) {
   return true;
 }
 
+// Apart from execute(), which so needs no registers of its own for a call.
+PERIAPT_NOINLINE static void resume(Pe& pe, Thread* thread) {
+  const Delivery* const outer = pe.running;
+  pe.threads.resume(thread);
+  pe.running = outer;
+}
+
 void Pe::execute(Work& work) {
-  if (work.kind() == WorkKind::thread) {
-    const Delivery* const outer = running;
-    threads.resume(reinterpret_cast<Thread*>(work.element));
-    running = outer;
-  } else {
-    dispatch(*this, work);
-  }
+  if (work.kind() == WorkKind::thread) [[unlikely]]
+    return resume(*this, reinterpret_cast<Thread*>(work.element));
+  dispatch(*this, work);
 }
 
 // At the network, and at the transfers that have ended.
