@@ -21,7 +21,7 @@ constexpr int kFanOut = 8;
 constexpr std::uint64_t kAddressBytes = 200;
 constexpr std::uint64_t kFrameBytes = 24;
 
-// Hosts as hubs: who is above whom. The order of numbers is one from the top down.
+// Hosts as hubs: which is above which. The order of numbers is one from the top down.
 struct Hubs {
   Hubs(int hosts, int fan_out)
       : below(static_cast<std::size_t>(hosts) + 1), above(below.size(), 0), depth(below.size(), 0) {

@@ -200,7 +200,7 @@ class BareShm {
   void get_cell(std::byte* into, std::size_t size) {
     host::Slot& cell = in_.cells[cells_in_ % kCells];
     if (cell.word.load(std::memory_order_acquire) != cells_in_ + 1) {
-      // In a stream, who is at the sender's heels takes each line away from it: let it get ahead.
+      // In a stream, a reader at the sender's heels takes each line away from it: let it get ahead.
       for (int i = 0; streak_ > 4 && i < 8; ++i) gap();
       while (cell.word.load(std::memory_order_acquire) != cells_in_ + 1) gap();
       platform::prefetch_for_write(&out_.cells[cells_out_ % kCells]);  // an answer may follow soon

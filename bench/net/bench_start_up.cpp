@@ -17,7 +17,7 @@ constexpr std::size_t kAddressBytes = 200;  // what a process tells of its trans
 
 double ms_since(std::uint64_t begin) { return static_cast<double>(periapt::clock::now_ns() - begin) * 1e-6; }
 
-// The largest of everybody's figures.
+// The largest of all processes' figures.
 double longest(World& world, const std::string& name, double own) {
   if (!world.put(name, std::to_string(own)) || !world.fence()) return -1;
   for (int rank = 0; rank < world.size(); ++rank) {

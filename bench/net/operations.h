@@ -54,7 +54,7 @@ concept Side = requires(S& side, int slot, std::size_t size, typename S::Request
   { side.incoming(slot, size) } -> std::same_as<const std::byte*>;  // what was received
   side.wait(request);
   side.meet();                                                  // until all sides are here
-  { side.gather(value) } -> std::same_as<std::vector<double>>;  // everybody's, by index
+  { side.gather(value) } -> std::same_as<std::vector<double>>;  // all processes', by index
 };
 template <class S>
 concept InPlaceSide = Side<S> && requires(S& side, std::size_t size) {

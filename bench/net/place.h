@@ -41,7 +41,7 @@ struct Board {
 };
 
 /// Binds this thread: the two of a pair to different cores. `side`: 0 to 2 pairs - 1. False: there are fewer cores than
-/// sides, so whoever waits must let others run.
+/// sides, so a side that waits must let others run.
 inline bool bind_side(int side, int pairs) {
   cpu_set_t allowed, mine;
   ::sched_getaffinity(0, sizeof allowed, &allowed);
@@ -77,7 +77,7 @@ class Place {
   /// Memory that all sides see, one side's part of it.
   std::byte* shared(int side) const { return shared_ + static_cast<std::size_t>(side) * kSharedBytes; }
 
-  /// In every loop that waits, after a look that found nothing: whoever found something has more to do.
+  /// In every loop that waits, after a look that found nothing: one that found something has more to do.
   void relax() const {
     if (crowded_) ::sched_yield();
   }

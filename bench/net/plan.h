@@ -41,7 +41,8 @@ struct Plan {
   int times_of(std::size_t size) const {
     return times(size <= 1024 ? 2000 : size <= (64 << 10) ? 500 : size <= (1 << 20) ? 60 : 12);
   }
-  /// How often before that, uncounted: a tenth; of large ones as often as whoever learns from the first few needs.
+  /// How often before that, uncounted: a tenth; of large ones as often as caches and clocks need to learn from the
+  /// first few.
   int warm_up_of(std::size_t size) const { return std::max(size > (64 << 10) ? 10 : 1, times_of(size) / 10); }
 };
 

@@ -40,7 +40,7 @@ std::string handshake_name(const bootstrap::World& world, const bootstrap::HostL
   return own_name(world, "host" + std::to_string(layout.host));
 }
 
-// Everybody's member, told and heard.
+// The member of every process, told and heard.
 Result<std::vector<bootstrap::Member>> meet(bootstrap::World& world, const bootstrap::Member& own, bool apart) {
   Status told = world.put("member", own.encode());
   if (told) told = world.fence();

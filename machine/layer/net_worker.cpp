@@ -87,11 +87,22 @@ PERIAPT_INLINE int NetWorker::pe_of(ucx::Tag tag) const { return static_cast<int
 PERIAPT_INLINE NetWorker::Peer& NetWorker::peer_at(int index) {
   const auto at = static_cast<std::size_t>(index);
   if (PERIAPT_UNLIKELY(at >= peers_by_index_.size())) peers_by_index_.resize(at + 1);
-  return peers_by_index_[at];
+  std::unique_ptr<Peer>& peer = peers_by_index_[at];
+  if (PERIAPT_UNLIKELY(peer == nullptr)) peer = std::make_unique<Peer>();
+  return *peer;
 }
 
-NetWorker::Peer& NetWorker::peer_of(int pe) {
+// Looking it up reads four tables.
+PERIAPT_INLINE NetWorker::Peer& NetWorker::peer_of(int pe) {
+  const Receiver& receiver = receivers_[static_cast<unsigned>(pe) % receivers_.size()];
+  if (PERIAPT_LIKELY(receiver.pe == pe)) return *receiver.peer;
+  return find_peer(pe);
+}
+
+PERIAPT_NOINLINE NetWorker::Peer& NetWorker::find_peer(int pe) {
   const bootstrap::HostLayout& layout = config_.job->layout;
+  Receiver& receiver = receivers_[static_cast<unsigned>(pe) % receivers_.size()];
+  const int known = pe;
   pe += origin_;
   const int process = layout.process_of[static_cast<std::size_t>(pe)];
   const int rank = pe - layout.processes[static_cast<std::size_t>(process)].first_pe;
@@ -99,6 +110,7 @@ NetWorker::Peer& NetWorker::peer_of(int pe) {
   const int worker = workers == 1 ? 0 : rank % workers;
   Peer& peer = peer_at(peers_.index_of(process, worker));
   if (PERIAPT_UNLIKELY(peer.endpoint == nullptr)) connect(peer, process, worker);
+  receiver = {known, &peer};
   return peer;
 }
 

@@ -8,6 +8,7 @@
 // blocks.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -120,6 +121,12 @@ class NetWorker final : public host::FarSide {
     std::map<std::uint32_t, Early> early;  // by number; those behind a gap
   };
 
+  /// A PE of another host, and its worker.
+  struct Receiver {
+    int pe = -1;
+    Peer* peer = nullptr;
+  };
+
   NetWorker(const NetConfig& config, NetPeers& peers, int index, int count, const std::atomic<int>& sleepers);
   Status start(ucx::Context& context);
 
@@ -145,6 +152,7 @@ class NetWorker final : public host::FarSide {
   int pe_of(ucx::Tag tag) const;
   Peer& peer_at(int index);
   Peer& peer_of(int pe);
+  Peer& find_peer(int pe);
   void connect(Peer& peer, int process, int worker);
   void put(Peer& peer, const PendingSend& pending);
   void look_after(const Peer& peer);
@@ -193,7 +201,8 @@ class NetWorker final : public host::FarSide {
   std::size_t other_ = 0;                                       // the worker that one of them drove last beside it
   std::span<const std::unique_ptr<NetWorker>> all_;             // workers of the process
   std::vector<int> workers_of_;                                 // by process; 0: not known yet
-  std::vector<Peer> peers_by_index_;                            // by NetPeers::index_of()
+  std::vector<std::unique_ptr<Peer>> peers_by_index_;           // by NetPeers::index_of(); made on first use
+  std::array<Receiver, 16> receivers_;                          // of the latest messages, by PE
   std::unordered_map<std::uint64_t, ucx::MemoryPtr> memories_;  // by id
 
   std::mutex outbox_mutex_;

@@ -24,7 +24,7 @@ class CkReduction {
   // clang-format off
   enum reducerType : int {
     invalid = 0,
-    nop,  // no data: only that everybody came here
+    nop,  // no data: only that all contributors came here
     sum_char, sum_short, sum_int, sum_long, sum_long_long,
     sum_uchar, sum_ushort, sum_uint, sum_ulong, sum_ulong_long, sum_float, sum_double,
     product_char, product_short, product_int, product_long, product_long_long,

@@ -82,7 +82,7 @@ std::vector<ClientRequest> Server::look() {
   std::vector<ClientRequest> whole;
   const auto gone = [](const auto& client) { return client->fd < 0; };
   std::erase_if(clients_, gone);
-  let_in();
+  accept_all();
   std::vector<pollfd> polled;
   for (const auto& client : clients_) {
     const bool writes = client->sent < client->out.size();
@@ -109,7 +109,7 @@ std::vector<ClientRequest> Server::look() {
   return whole;
 }
 
-void Server::let_in() {
+void Server::accept_all() {
   while (clients_.size() < kClientsMost) {
     auto client = std::make_unique<Client>();
     socklen_t size = sizeof client->address;

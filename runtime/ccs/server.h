@@ -58,7 +58,7 @@ class Server {
  private:
   struct Client;
   Server(int listener, int port, std::string token);
-  void let_in();
+  void accept_all();
   void read(Client& client, std::vector<ClientRequest>& whole);
   bool take_head(Client& client);
   void write(Client& client);

@@ -241,7 +241,7 @@ void Reduction::send_report(std::uint32_t number, Round& r, bool late) {
     said_passive_ = passive_subtree();
     if (said_passive_) header.flags |= Header::passive;
   }
-  // A member of everybody's contributes at the root too and brings the callback there.
+  // A member that all PEs have contributes at the root too and brings the callback there.
   const bool has_callback = !r.callback.isInvalid() && !everywhere_;
   if (!has_callback && sizeof header + header.size <= inline_arguments_max) {
     char arguments[inline_arguments_max];

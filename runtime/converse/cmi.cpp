@@ -17,7 +17,7 @@
 using namespace periapt;
 
 namespace {
-// Before the run starts there is one process, as far as anybody can tell.
+// Before the run starts there is one process, as far as is known.
 const bootstrap::HostLayout* layout() {
   Process* process = Process::current();
   return process ? &process->layout() : nullptr;

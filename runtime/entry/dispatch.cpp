@@ -74,20 +74,19 @@ void deliver(Pe& pe, Work& work) {
   deliver(objects, call);
 }
 
-void deliver(PeObjects& objects, Delivery& call) {
-  objects.pe.processed += is_counted(call);
-  if (call.message && (call.message->flags & envelope_waits)) [[unlikely]] {
-    if (GroupRecord* missing = missing_group(objects, call.message.envelope())) {
-      missing->waiting.push_back(keep(objects.pe, call));
-      return;
-    }
-  }
+namespace {
+// True: it waits for a group.
+PERIAPT_NOINLINE bool wait_for_group(PeObjects& objects, Delivery& call) {
+  GroupRecord* const missing = missing_group(objects, call.message.envelope());
+  if (missing) missing->waiting.push_back(keep(objects.pe, call));
+  return missing != nullptr;
+}
+
+// One switch finds the receiver. Apart from deliver(), which so needs no registers of its own for a call to an element.
+PERIAPT_NOINLINE void deliver_any(PeObjects& objects, Delivery& call) {
   switch (call.target) {
     case Target::array:
-      if (ArrayManager* manager = find_array(objects, CkArrayID(CkGroupID{static_cast<int>(call.collection)})))
-          [[likely]]
-        return manager->deliver(call);
-      return objects.wait_for_collection(call);
+      return objects.wait_for_collection(call);  // deliver() has not found it
     case Target::broadcast:
       return deliver_broadcast(objects, call);
     case Target::section:
@@ -105,6 +104,19 @@ void deliver(PeObjects& objects, Delivery& call) {
     case Target::none:
       return;
   }
+}
+}  // namespace
+
+void deliver(PeObjects& objects, Delivery& call) {
+  objects.pe.processed += is_counted(call);
+  if (call.message && (call.message->flags & envelope_waits)) [[unlikely]] {
+    if (wait_for_group(objects, call)) return;
+  }
+  if (call.target == Target::array) [[likely]] {
+    if (ArrayManager* manager = find_array(objects, CkArrayID(CkGroupID{static_cast<int>(call.collection)}))) [[likely]]
+      return manager->deliver(call);
+  }
+  deliver_any(objects, call);
 }
 
 void deliver_run(PeObjects& objects, std::uint64_t meta, std::uint32_t calls, std::span<const std::byte> bytes) {

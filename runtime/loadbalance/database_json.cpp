@@ -60,80 +60,89 @@ std::string to_json(const LoadDatabase& database) {
   return all.dump();
 }
 
+namespace {
+double amount(const json& value) {
+  const double number = value.get<double>();
+  // Within these bounds the sums of any strategy are numbers.
+  if (!(number >= 0 && number <= 1e12)) throw std::runtime_error("a time or speed is negative, or more than 1e12");
+  return number;
+}
+
+void read_head(const json& all, LoadDatabase& read) {
+  const json& version = all.at("version");
+  if (version.is_number_integer() && version > 1)
+    throw std::runtime_error("its version is " + version.dump() +
+                             ", and this program reads versions up to 1: take the lb-lab of the Periapt that wrote it");
+  if (version != 1) throw std::runtime_error("its version is not 1");
+  read.step = all.at("step").get<std::uint32_t>();
+  read.topology = all.value("topology", "");
+  if (all.value("processor_time", false)) read.clock = LoadClock::processor;
+  if (all.value("gpu_time", false)) read.clock = LoadClock::gpu;
+  if (!read.topology.empty())
+    if (const auto network = sim::Topology::parse(read.topology, 0); !network)
+      throw std::runtime_error("its topology makes no sense: " + network.message());
+}
+
+void read_pe(const json& pe, LoadDatabase& read) {
+  read.pes.push_back({amount(pe.at("wall_s")), amount(pe.at("idle_s")), amount(pe.at("background_s")),
+                      amount(pe.at("speed")), pe.at("available").get<bool>()});
+  read.pes.back().process = pe.value("process", 0);
+  read.pes.back().host = pe.value("host", 0);
+  if (read.clock != LoadClock::wall) read.pes.back().background_wall = amount(pe.at("background_wall_s"));
+  if (pe.contains("background_gpu_s")) read.pes.back().background_gpu = amount(pe.at("background_gpu_s"));
+  if (read.pes.back().host < 0) throw std::runtime_error("a host has a number below 0");
+  if (read.pes.back().speed < 1e-12) throw std::runtime_error("a PE has no speed: say \"available\": false instead");
+}
+
+void read_object(const json& o, LoadDatabase& read) {
+  read.objects.push_back({o.at("array").get<std::int32_t>(), o.at("element").get<std::uint64_t>(),
+                          o.at("pe").get<std::int32_t>(), amount(o.at("load_s")), o.at("bytes").get<std::uint64_t>(),
+                          o.at("migratable").get<bool>()});
+  if (read.clock != LoadClock::wall) read.objects.back().wall = amount(o.at("wall_s"));
+  if (o.contains("gpu_s")) read.objects.back().gpu = amount(o.at("gpu_s"));
+  const int pe = read.objects.back().pe;
+  if (pe < 0 || static_cast<std::size_t>(pe) >= read.pes.size())
+    throw std::runtime_error("an object is on PE " + std::to_string(pe) + ", which is not in \"pes\"");
+  if (o.contains("phases")) {
+    read.phases.resize(read.objects.size());
+    const json& parts = o.at("phases");
+    if (!parts.is_array() || parts.size() != PhaseParts::most)
+      throw std::runtime_error("the phases of an object are no list of " + std::to_string(PhaseParts::most) + " parts");
+    for (int k = 0; k < PhaseParts::most; ++k)
+      read.phases.back().part[k] = static_cast<float>(amount(parts.at(static_cast<std::size_t>(k))));
+  }
+  if (!o.contains("position")) return;
+  const json& at = o.at("position");
+  read.positions.resize(read.objects.size());
+  read.positions.back() = {at.at(0).get<float>(), at.at(1).get<float>(), at.at(2).get<float>()};
+}
+
+ElementName read_name(const json& value) { return {value.at(0).get<std::int32_t>(), value.at(1).get<std::uint64_t>()}; }
+
+void read_communication(const json& c, LoadDatabase& read) {
+  read.communication.push_back({read_name(c.at("from")), read_name(c.at("to")), c.at("messages").get<std::uint64_t>(),
+                                c.at("bytes").get<std::uint64_t>()});
+  for (const char* field : {"to_pe", "to_process_of"}) {
+    if (!c.contains(field)) continue;
+    Communication& last = read.communication.back();
+    last.to_pe = c.at(field).get<std::int32_t>();
+    last.to_process = field == std::string("to_process_of");
+    if (!read.is_to_member(last))
+      throw std::runtime_error("a message is for PE " + std::to_string(last.to_pe) + ", which is not in \"pes\"");
+  }
+}
+}  // namespace
+
 bool from_json(const std::string& text, LoadDatabase* database, std::string* error) {
-  auto amount = [](const json& value) {
-    const double number = value.get<double>();
-    // Within these bounds the sums of any strategy are numbers.
-    if (!(number >= 0 && number <= 1e12)) throw std::runtime_error("a time or speed is negative, or more than 1e12");
-    return number;
-  };
   try {
     const json all = json::parse(text);
-    const json& version = all.at("version");
-    if (version.is_number_integer() && version > 1)
-      throw std::runtime_error(
-          "its version is " + version.dump() +
-          ", and this program reads versions up to 1: take the lb-lab of the Periapt that wrote it");
-    if (version != 1) throw std::runtime_error("its version is not 1");
     LoadDatabase read;
-    read.step = all.at("step").get<std::uint32_t>();
-    read.topology = all.value("topology", "");
-    if (all.value("processor_time", false)) read.clock = LoadClock::processor;
-    if (all.value("gpu_time", false)) read.clock = LoadClock::gpu;
-    if (!read.topology.empty())
-      if (const auto network = sim::Topology::parse(read.topology, 0); !network)
-        throw std::runtime_error("its topology makes no sense: " + network.message());
-    for (const json& pe : all.at("pes")) {
-      read.pes.push_back({amount(pe.at("wall_s")), amount(pe.at("idle_s")), amount(pe.at("background_s")),
-                          amount(pe.at("speed")), pe.at("available").get<bool>()});
-      read.pes.back().process = pe.value("process", 0);
-      read.pes.back().host = pe.value("host", 0);
-      if (read.clock != LoadClock::wall) read.pes.back().background_wall = amount(pe.at("background_wall_s"));
-      if (pe.contains("background_gpu_s")) read.pes.back().background_gpu = amount(pe.at("background_gpu_s"));
-      if (read.pes.back().host < 0) throw std::runtime_error("a host has a number below 0");
-      if (read.pes.back().speed < 1e-12)
-        throw std::runtime_error("a PE has no speed: say \"available\": false instead");
-    }
-    for (const json& o : all.at("objects")) {
-      read.objects.push_back({o.at("array").get<std::int32_t>(), o.at("element").get<std::uint64_t>(),
-                              o.at("pe").get<std::int32_t>(), amount(o.at("load_s")),
-                              o.at("bytes").get<std::uint64_t>(), o.at("migratable").get<bool>()});
-      if (read.clock != LoadClock::wall) read.objects.back().wall = amount(o.at("wall_s"));
-      if (o.contains("gpu_s")) read.objects.back().gpu = amount(o.at("gpu_s"));
-      const int pe = read.objects.back().pe;
-      if (pe < 0 || static_cast<std::size_t>(pe) >= read.pes.size())
-        throw std::runtime_error("an object is on PE " + std::to_string(pe) + ", which is not in \"pes\"");
-      if (o.contains("phases")) {
-        read.phases.resize(read.objects.size());
-        const json& parts = o.at("phases");
-        if (!parts.is_array() || parts.size() != PhaseParts::most)
-          throw std::runtime_error("the phases of an object are no list of " + std::to_string(PhaseParts::most) +
-                                   " parts");
-        for (int k = 0; k < PhaseParts::most; ++k)
-          read.phases.back().part[k] = static_cast<float>(amount(parts.at(static_cast<std::size_t>(k))));
-      }
-      if (!o.contains("position")) continue;
-      const json& at = o.at("position");
-      read.positions.resize(read.objects.size());
-      read.positions.back() = {at.at(0).get<float>(), at.at(1).get<float>(), at.at(2).get<float>()};
-    }
+    read_head(all, read);
+    for (const json& pe : all.at("pes")) read_pe(pe, read);
+    for (const json& object : all.at("objects")) read_object(object, read);
     if (!read.positions.empty()) read.positions.resize(read.objects.size());
     if (!read.phases.empty()) read.phases.resize(read.objects.size());
-    auto name = [](const json& value) {
-      return ElementName{value.at(0).get<std::int32_t>(), value.at(1).get<std::uint64_t>()};
-    };
-    for (const json& c : all.at("communication")) {
-      read.communication.push_back({name(c.at("from")), name(c.at("to")), c.at("messages").get<std::uint64_t>(),
-                                    c.at("bytes").get<std::uint64_t>()});
-      for (const char* field : {"to_pe", "to_process_of"}) {
-        if (!c.contains(field)) continue;
-        Communication& last = read.communication.back();
-        last.to_pe = c.at(field).get<std::int32_t>();
-        last.to_process = field == std::string("to_process_of");
-        if (!read.is_to_member(last))
-          throw std::runtime_error("a message is for PE " + std::to_string(last.to_pe) + ", which is not in \"pes\"");
-      }
-    }
+    for (const json& c : all.at("communication")) read_communication(c, read);
     *database = std::move(read);
     return true;
   } catch (const std::exception& e) {

@@ -73,7 +73,7 @@ bool Gossiper::hear(GossipPe& self, const Moment& moment, int k, std::span<const
   if (told.empty() || mine.size() >= room) return false;
   for (const Rumour& rumour : mine) seen_[static_cast<std::size_t>(rumour.pe)] = true;
   const std::size_t before = mine.size();
-  // Not the same ones to everyone. (A round has no more than 64 messages a PE.)
+  // Not the same ones to every PE. (A round has no more than 64 messages a PE.)
   std::size_t next = chance_of(moment, Purpose::hearing, 64 * self.pe + k).below(told.size());
   for (std::size_t count = 0; count < told.size() && mine.size() < room; ++count) {
     const Rumour& rumour = told[next];

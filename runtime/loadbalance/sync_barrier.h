@@ -52,8 +52,8 @@ class CkSyncBarrier {
   // It waits. Once more before it is resumed: in the next step too.
   void atBarrier(LDBarrierClient client);
 
-  // Called in this order when a step begins: begin receivers, receivers; and when it ends, before anybody is resumed:
-  // end receivers.
+  // Called in this order when a step begins: begin receivers, receivers; and when it ends, before an element is
+  // resumed: end receivers.
   LDBarrierReceiver addReceiver(std::function<void()> fn) { return add(receivers_, std::move(fn)); }
   LDBarrierReceiver addBeginReceiver(std::function<void()> fn) { return add(begin_receivers_, std::move(fn)); }
   LDBarrierReceiver addEndReceiver(std::function<void()> fn) { return add(end_receivers_, std::move(fn)); }

@@ -99,7 +99,7 @@ bool Conditions::fire(const Timer& timer, std::uint64_t now_ns) {
     timer.fn(timer.argument, 1e-9 * static_cast<double>(static_cast<std::int64_t>(now_ns - epoch_ns_)));
     return true;
   }
-  if (!wanted(timer.condition)) {  // everybody left: the period starts anew with the next listener
+  if (!wanted(timer.condition)) {  // all listeners left: the period starts anew with the next listener
     armed_ &= ~periodic_bit(timer.condition);
     return false;
   }

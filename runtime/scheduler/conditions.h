@@ -2,7 +2,7 @@
 //
 // The scheduler raise()s what happens and asks next_deadline_ns() before it sleeps. Time comes from outside, in
 // nanoseconds of any clock that doesn't go back: the caller of run_due() says what time it is. One compare tells
-// whether anything is due, and one bit whether anybody listens to a condition.
+// whether anything is due, and one bit whether a function listens to a condition.
 //
 // Functions may register, cancel, raise and start timers while they run. One registered during a raise is not called by
 // that raise; one cancelled is never called again.
@@ -65,7 +65,7 @@ class Conditions {
   std::uint64_t next_deadline_ns() const { return next_deadline_ns_; }
   // Timers that are running, those of periodic conditions included.
   std::size_t timers() const { return timers_.size(); }
-  // Fires the timers that are due and raises the periodic conditions. True when it called anybody.
+  // Fires the timers that are due and raises the periodic conditions. True when it called a function.
   bool run_due(std::uint64_t now_ns);
 
  private:

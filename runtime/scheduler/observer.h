@@ -1,5 +1,12 @@
-// What watches the scheduler (trace, load measurement, record and replay, dashboard) subscribes to four points.
-// With no subscriber a point costs one predictable branch on Pe::watched.
+// What watches the scheduler (trace, load measurement) subscribes to four points. With no subscriber a point costs one
+// predictable branch on Pe::watched.
+//   created        the program sends a message: a call of a proxy, a broadcast once for all its receivers. What the
+//                  runtime sends for itself, or sends on, is none
+//   enqueued       a message has come to its PE: it goes into the queue there or, when that is empty, runs at once. Of
+//                  calls that travelled together it is the message that holds them. One that had to wait for what was
+//                  not there yet comes again
+//   begin_execute  its entry is entered
+//   end_execute    and has returned
 #pragma once
 #include <cstdint>
 

@@ -277,6 +277,8 @@ void Pe::accept_message(Message&& message) {
 PERIAPT_INLINE bool Pe::accept_line(std::uint64_t meta, const void* body, bool run_calls) {
   if (static_cast<WorkKind>(meta & 3) != WorkKind::call) [[unlikely]]
     return accept_other_line(meta, body, run_calls);
+  if (watched(Observer::enqueued)) [[unlikely]]
+    notify_enqueued(entry_of(meta));
   if (run_calls && !has_work() && !stop_requested_) [[likely]] {
     Work work;
     work.meta = meta;
@@ -299,7 +301,7 @@ bool Pe::accept_other_line(std::uint64_t meta, const void* body, bool run_calls)
       enqueue(std::move(message));
       return false;
     }
-    if (watch_ & Observer::enqueued) [[unlikely]]
+    if (watched(Observer::enqueued)) [[unlikely]]
       notify_enqueued(message->entry);
     if (is_idle_) [[unlikely]]
       end_idle();
@@ -355,14 +357,17 @@ bool Pe::take_next(Work& work) {
   return true;
 }
 
+// Apart from execute(), which so needs no registers of its own for a call.
+PERIAPT_NOINLINE static void resume(Pe& pe, Thread* thread) {
+  const Delivery* const outer = pe.running;
+  pe.threads.resume(thread);
+  pe.running = outer;
+}
+
 void Pe::execute(Work& work) {
-  if (work.kind() == WorkKind::thread) {
-    const Delivery* const outer = running;
-    threads.resume(reinterpret_cast<Thread*>(work.element));
-    running = outer;
-  } else {
-    dispatch(*this, work);
-  }
+  if (work.kind() == WorkKind::thread) [[unlikely]]
+    return resume(*this, reinterpret_cast<Thread*>(work.element));
+  dispatch(*this, work);
 }
 
 // At the network, and at the transfers that have ended.

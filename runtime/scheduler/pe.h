@@ -84,6 +84,8 @@ class alignas(platform::kCacheLine) Pe {
     if (together && aggregator) [[unlikely]]
       if (void* const arguments = aggregator->reserve(to, meta, element)) return {arguments, nullptr, meta, to};
     if (to == index) {
+      if (watched(Observer::enqueued)) [[unlikely]]
+        notify_enqueued(entry_of(meta));
       Work& work = fifo_.push_back();
       work.meta = meta;
       work.element = element;

@@ -69,7 +69,7 @@ std::mutex batches_mutex;         // held to add and to retire batches
 std::size_t retired_batches = 0;  // with a null base; under the mutex
 std::atomic<long> guarded_stacks{0};
 
-// A guarded stack costs two mappings; a quarter of what the kernel allows is left to everybody else.
+// A guarded stack costs two mappings; a quarter of what the kernel allows is left to the rest of the process.
 long guarded_stacks_max() {
   static const long max = [] {
     long mappings = 65530;

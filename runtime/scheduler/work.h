@@ -20,6 +20,9 @@ enum class WorkKind : std::uint8_t {
   small = 3,    // a small message whole (between PEs only): becomes a Message again where it arrives
 };
 
+// Of a call's or a small message's meta.
+constexpr std::uint16_t entry_of(std::uint64_t meta) { return static_cast<std::uint16_t>(meta >> 8); }
+
 struct alignas(64) Work {
   // bits 0-1 WorkKind, 2-7 length of the arguments, 8-23 entry, 24-55 collection. 56 bits, so that a ring slot of
   // machine/host carries it beside its own 8 bits of state.
@@ -30,7 +33,7 @@ struct alignas(64) Work {
 
   WorkKind kind() const { return static_cast<WorkKind>(meta & 3); }
   unsigned length() const { return (meta >> 2) & 63; }
-  std::uint16_t entry() const { return static_cast<std::uint16_t>(meta >> 8); }
+  std::uint16_t entry() const { return entry_of(meta); }
   std::uint32_t collection() const { return static_cast<std::uint32_t>(meta >> 24); }
   Envelope* message() const { return reinterpret_cast<Envelope*>(element); }
 };

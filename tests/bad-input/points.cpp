@@ -53,7 +53,7 @@ const Order& order() {
   return the_order;
 }
 
-// From the environment, before anybody has asked the launcher.
+// From the environment, before the launcher has been asked.
 int rank_told() {
   for (const char* name : {"PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
     if (const char* value = std::getenv(name)) return std::atoi(value);

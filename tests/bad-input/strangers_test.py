@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs among strangers: a launcher whose processes do not belong together (another job's secret, another version, addresses
-that lead nowhere), and bytes of anybody on every socket that a run listens on.
+that lead nowhere), and bytes of any stranger on every socket that a run listens on.
 
 Usage: strangers_test.py BAD STORM [WORD...]; only cases with one of the words in their name run. The launcher is played here:
 two processes that count as two hosts meet over PMI-1, and one of them is told something else than the other one said.

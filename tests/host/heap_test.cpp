@@ -311,7 +311,7 @@ TEST(Heap, PermanentMemoryIsZeroAndAligned) {
   for (int i = 0; i < 10'000; ++i) ASSERT_EQ(memory[i], 0);
 }
 
-// Everybody allocates, passes on, shares and releases; at the end every block is home.
+// Every thread allocates, passes on, shares and releases; at the end every block is home.
 TEST(Heap, NothingIsLostOrDoubledWhenAllReleaseEachOthersBlocks) {
   constexpr int kPes = 4;
   const int kRounds = platform::kThreadSanitizer ? 3'000 : 30'000;

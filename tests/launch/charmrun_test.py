@@ -285,7 +285,7 @@ class Charmrun(unittest.TestCase):
     def test_the_watchdog_names_processes_host_and_phase(self):
         run = self.run_on(["a", "b"], "++n", 4, PROGRAM, "late", 3, 4, PERIAPT_STARTUP_WATCHDOG=1)
         self.good(run, [0, 0, 1, 1])
-        self.assertRegex(run.err, r"charmrun: waiting for \d s at fence \d of start-up for process 3 \(host b, pid \d+\) is before it")
+        self.assertRegex(run.err, r"charmrun: waiting for \d+ s at fence \d of start-up for process 3 \(host b, pid \d+\) is before it")
         self.assertNotIn("process 0", run.err)
 
     # ---- what cannot be started

@@ -73,7 +73,7 @@ class Box : public CBase_Box {
     mainProxy.half();
   }
   // No more than has passed since the begin was measured, and all three got at least what they used: so none got
-  // anybody else's time.
+  // another object's time.
   void check() {
     static double sum = 0;
     const double mine = getObjTime();

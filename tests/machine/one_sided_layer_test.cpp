@@ -231,7 +231,7 @@ TEST_P(Ways, MistakesAreToldInWordsAndNothingIsCopied) {
   }));
 }
 
-// Every PE of every process gets from and puts to its own part of everybody's memory at random, several at a time.
+// Every PE of every process gets from and puts to its own part of every PE's memory at random, several at a time.
 TEST_P(Ways, ManyAtATimeKeepApart) {
   std::vector<std::string> arguments = GetParam();
   arguments[0] = "+p4";

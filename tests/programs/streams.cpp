@@ -1,5 +1,5 @@
-// Everyone calls everyone through [aggregate] entries: many short calls, long ones, some that beget others, to elements
-// that move. Rounds of few calls, which fill no buffer, and of many; quiescence says when all have come.
+// Every object calls every other one through [aggregate] entries: many short calls, long ones, some that beget others,
+// to elements that move. Rounds of few calls, which fill no buffer, and of many; quiescence says when all have come.
 #include <algorithm>
 #include <numeric>
 #include <vector>

@@ -675,7 +675,7 @@ TEST_P(Circle, OfOldHintsIsLeftByAnOrder) {
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, Circle, testing::Range(1, 1 + periapt::tests::amount(60)));
 
-// Kept broadcasts are dropped once everybody has them: also elements that are on their way, and leave again in the
+// Kept broadcasts are dropped once all elements have them: also elements that are on their way, and leave again in the
 // middle of what they catch up with.
 TEST_P(Stepping, BroadcastsAreKeptForThoseOnTheirWay) {
   int next = 1'000'000 + 1000 * GetParam();

@@ -3,7 +3,7 @@
 //   tree spread|stay|priorities|pairs [+seed-balancer NAME]
 //
 // A parent calls its children as soon as it has made them, by the handles that it got: numbered calls, which must come
-// in that order, and one that has the left child call the right one. So a call is on its way before anybody knows where
+// in that order, and one that has the left child call the right one. So a call is on its way before any PE knows where
 // its receiver will be. A node answers its parent, which knows it as `thisProxy`, when all have come and the trees
 // below are done, and deletes itself. `spread`: after some trees every PE has had some node; `stay`: PE 0 has had all;
 // `priorities`: a seed that PE 0 has given away does not come back soon, so what runs there runs by priority;

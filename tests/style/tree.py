@@ -4,7 +4,7 @@
   opening     a file of ours opens with a comment that says what it is; x.cpp may leave that to the x.h beside it
   machine     no path and no host name of one machine
   length      no file over LINES_MAX lines, golden data apart
-  words       a comment names its subject with a noun: none of RIDDLE in WORDS_IN
+  words       a comment, and a page, names its subject with a noun: none of RIDDLE in WORDS_IN and PROSE_IN
   conditions  #if lives in the files that EDGES names: elsewhere at most CONDITIONS_PER_1000 in a thousand lines of C++, not counting
               include guards, __cplusplus, __has_include and questions about sanitizers
 """
@@ -33,9 +33,14 @@ PLACES = re.compile(r"/(?:home|Users)/(?!user\b|you\b|name\b|runner\b)[a-z]\w*/|
 CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b(.*)")
 HARMLESS = re.compile(r"__cplusplus|__has_include|__has_feature|__SANITIZE_|_SANITIZER")
 # Folders whose comments name their subjects.
-WORDS_IN = ("base/", "machine/", "runtime/", "lang/", "tools/", "tests/", "examples/")
+WORDS_IN = ("base/", "machine/", "runtime/", "lang/", "tools/", "tests/", "examples/", "bench/")
+# Where each line is one: the pages.
+PROSE_IN = ("docs/", "README.md")
 # The pronoun may follow the noun that it stands for, where that is a person.
-RIDDLE = re.compile(r"\b(whoever|nobody|somebody|(?<!person )(?<!people )(?<!user )(?<!users )who)\b", re.IGNORECASE)
+RIDDLE = re.compile(r"\b(whoever|nobody|somebody|anybody|everybody|someone|everyone"
+                    r"|(?<!person )(?<!people )(?<!user )(?<!users )who)\b", re.IGNORECASE)
+# Words of programs and messages in a page.
+QUOTED = re.compile(r"`[^`]*`")
 TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 # Texts that are input or expected output of a test, or come from elsewhere.
 DATA_FOLDERS = {"golden", "data", "corpus", "errors"}
@@ -100,11 +105,26 @@ def comments(name: str, lines: list[str]) -> list[tuple[int, str]]:
     return [(number, comment) for number, comment in behind if comment]
 
 
+def prose(lines: list[str]) -> list[tuple[int, str]]:
+    """Number and text of each line of a page, without what it quotes."""
+    found, fenced = [], False
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif not fenced:
+            found.append((number, QUOTED.sub("``", line)))
+    return found
+
+
 def word_problems(name: str, lines: list[str]) -> list[str]:
-    if not name.startswith(WORDS_IN) or Path(name).suffix == ".md":
+    if name.startswith(PROSE_IN):
+        said = prose(lines)
+    elif name.startswith(WORDS_IN) and Path(name).suffix != ".md":
+        said = comments(name, lines)
+    else:
         return []
-    return [f'{name}:{number}: says "{match[1]}" in a comment: name it with a noun: {comment.strip()[:100]}'
-            for number, comment in comments(name, lines) if (match := RIDDLE.search(comment))]
+    return [f'{name}:{number}: says "{match[1]}": name it with a noun: {comment.strip()[:100]}'
+            for number, comment in said if (match := RIDDLE.search(comment))]
 
 
 def conditions(lines: list[str]) -> list[int]:

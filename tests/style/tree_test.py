@@ -38,6 +38,8 @@ class Tree(unittest.TestCase):
         self.assertEqual(len(self.problems("tests/a.py", '"""What no' + 'body does."""\n')), 1)
         self.assertEqual(len(self.problems("tools/CMakeLists.txt", "# for those wh" + "o ask\n")), 1)
         self.assertEqual(self.problems("base/a.h", '// For the person who reads it.\nauto a = "nobody";\n'), [])
+        self.assertEqual(len(self.problems("docs/a.md", "It is told no" + "body.\n")), 1)
+        self.assertEqual(self.problems("docs/a.md", "It says `nobody knows`.\n```\nwho\n```\n"), [])
 
     def test_conditions(self):
         guard = "// x\n#ifndef A_H\n#define A_H\n#ifdef __cplusplus\n#endif\n#endif\n"

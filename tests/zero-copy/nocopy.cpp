@@ -14,7 +14,7 @@ using checked::holds;
 /*readonly*/ CProxy_NodeBranch nodes;
 
 namespace {
-// In bytes four times that: copied, fetched within a process, fetched by everybody.
+// In bytes four times that: copied, fetched within a process, fetched by all PEs.
 const int sizes[] = {0, 10, 400, 1000, 20'000, 70'000, 600'001};
 unsigned short mode_of(int i) {
   static const unsigned short modes[] = {CK_BUFFER_UNREG, CK_BUFFER_REG, CK_BUFFER_PREREG};

@@ -2,8 +2,8 @@
 // (agent.cpp), runs on each host of the nodelist, started by the hub above it. A hub starts the processes of its host
 // and the agents below it, and carries frames between them and what is above:
 //
-//   up     output, ends, troubles as they come; the values of a fence in one frame when everybody below has come to it
-//   down   releases of fences, standard input, signals, the end of the run
+//   up     output, ends, troubles as they come; the values of a fence in one frame when all processes below have come
+//   to it down   releases of fences, standard input, signals, the end of the run
 //
 // When a process was killed that has a checkpoint in the memory of its host (kept_memory.h), charmrun has all hubs kill
 // their processes (stop), hears of each when they have ended and which checkpoint its host has (stopped), and has them

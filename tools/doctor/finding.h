@@ -27,7 +27,7 @@ struct Finding {
 };
 using Findings = std::vector<Finding>;
 
-// The areas, each a file of probes. Nothing here changes anything, and nothing waits for anybody.
+// The areas, each a file of probes. Nothing here changes anything, and nothing waits for another process.
 void probe_build(Findings& findings);                                             // what was compiled in
 void probe_transports(Findings& findings, const machine::NetSettings& settings);  // networks and memory: found, usable
 void probe_choice(Findings& findings,
