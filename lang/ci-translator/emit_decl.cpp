@@ -384,6 +384,9 @@ class DeclEmitter {
     if (prefix == "CProxy_") return constructor(names, prefix, id, "impl_id");
     const std::string which = names.isArray() ? "const " + names.arrayIndex + "& impl_index" : "int impl_onPE";
     constructor(names, prefix, id + ", " + which, names.isArray() ? "impl_id, impl_index" : "impl_id, impl_onPE");
+    // What a CkSectionID or a callback of a library has is an index of no certain dimension.
+    if (names.isArray() && names.arrayIndex != "CkArrayIndexMax" && names.arrayIndex != "CkArrayIndex")
+      constructor(names, prefix, id + ", const CkArrayIndex& impl_index", "impl_id, impl_index");
   }
 
   void constructor(const ChareNames& names, const std::string& prefix, const std::string& formals,

@@ -68,6 +68,8 @@ class GroupProxy : public CProxy {
   GroupProxy(const IrrGroup* g) : group_(g->ckGetGroupID()) {}
   CkGroupID ckGetGroupID() const { return group_; }
   operator CkGroupID() const { return group_; }
+  // The handle (thishandle) of the member on this PE, or of its process's branch, also while that is still coming.
+  CkChareID ckGetChareID() const;
   void ckSetGroupID(CkGroupID group) { group_ = group; }
   void ckCheck() const;
   bool operator==(const Whole& o) const { return group_ == o.ckGetGroupID(); }
@@ -200,6 +202,8 @@ template <>
 MemberProxy<CProxy_NodeGroup>::MemberProxy(const IrrGroup* g);
 extern template void GroupProxy<CProxy_Group>::setReductionClient(CkReductionClientFn fn, void* param) const;
 extern template void GroupProxy<CProxy_NodeGroup>::setReductionClient(CkReductionClientFn fn, void* param) const;
+extern template CkChareID GroupProxy<CProxy_Group>::ckGetChareID() const;
+extern template CkChareID GroupProxy<CProxy_NodeGroup>::ckGetChareID() const;
 }  // namespace periapt
 typedef CProxySection_Group CProxySection_NodeGroup;
 

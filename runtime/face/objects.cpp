@@ -243,6 +243,12 @@ void GroupProxy<Whole>::setReductionClient(CkReductionClientFn fn, void* param) 
 }
 template void GroupProxy<CProxy_Group>::setReductionClient(CkReductionClientFn fn, void* param) const;
 template void GroupProxy<CProxy_NodeGroup>::setReductionClient(CkReductionClientFn fn, void* param) const;
+template <class Whole>
+CkChareID GroupProxy<Whole>::ckGetChareID() const {
+  return member_handle(Pe::current()->index, group_);
+}
+template CkChareID GroupProxy<CProxy_Group>::ckGetChareID() const;
+template CkChareID GroupProxy<CProxy_NodeGroup>::ckGetChareID() const;
 
 template <>
 MemberProxy<CProxy_Group>::MemberProxy(const IrrGroup* g) : CProxy_Group(g), place_(Pe::current()->index) {}

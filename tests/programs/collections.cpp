@@ -75,11 +75,15 @@ class Main : public CBase_Main {
         return place(CProxy_CldMap::ckNew());
       case 9:
         return place(CProxy_Shifted::ckNew());
-      case 10: {  // each element says that it is there
+      case 10: {  // each element says that it is there, and answers to an index of no certain dimension
         CkArrayOptions options(5, 7);
         options.setMap(CProxy_HilbertArrayMap::ckNew());
-        expected_ = 35;
-        CProxy_Tile::ckNew(options);
+        expected_ = 70;
+        const CkArrayID tiles = CProxy_Tile::ckNew(options);
+        for (int i = 0; i < 35; ++i) {
+          const CkArrayIndex index = CkArrayIndex2D(i % 5, i / 5);
+          CProxyElement_Tile(tiles, index).ask();
+        }
         return;
       }
       case 11:
@@ -251,6 +255,7 @@ class Tile : public CBase_Tile {
  public:
   Tile() { mainProxy.answered(0); }
   Tile(CkMigrateMessage*) {}
+  void ask() { mainProxy.answered(0); }
 };
 
 // Made by a call to an index that has no element: where the call came from, or at home. A call before that waits.

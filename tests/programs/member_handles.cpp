@@ -8,7 +8,7 @@ CProxy_Phases phases;
 CProxy_Shared shared;
 
 namespace {
-enum Way { quiescence, reduction, sent, at_once, callback, ways };
+enum Way { quiescence, reduction, sent, at_once, callback, of_proxy, ways };
 constexpr int letters = 40;
 }  // namespace
 
@@ -73,6 +73,11 @@ class Phases : public CBase_Phases {
         return;
       case callback:
         return CkCallback(CkIndex_Phases::urgent(nullptr), ckGetChareID()).send(word());
+      case of_proxy: {
+        const CkChareID handle = thisProxy.ckGetChareID();
+        if (!(handle == thishandle)) CkAbort("the handle that a proxy has is not the member's");
+        return CkSendMsg(CkIndex_Phases::read(nullptr), word(), &handle);
+      }
     }
   }
   void quiet(CkQdMsg* m) {
@@ -88,7 +93,7 @@ class Phases : public CBase_Phases {
     for (int i = 0; i < letters; ++i)
       if (m->letters[i] != CkMyPe() + i) CkAbort("a member reads another one's word");
     delete m;
-    have(waits_for_ == sent ? sent : at_once);
+    have(waits_for_ == at_once ? at_once : waits_for_ == sent ? sent : of_proxy);
   }
   void urgent(Word* m) {
     delete m;
@@ -101,7 +106,10 @@ class Shared : public CBase_Shared {
 
  public:
   Shared() = default;
-  void begin() { CkStartQD(CkIndex_Shared::quiet(nullptr), &thishandle); }
+  void begin() {
+    const CkChareID handle = shared.ckGetChareID();
+    CkStartQD(CkIndex_Shared::quiet(nullptr), &handle);
+  }
   void quiet(CkQdMsg* m) {
     delete m;
     if (node_ != CkMyNode()) CkAbort("a branch is reached by another one's handle");
