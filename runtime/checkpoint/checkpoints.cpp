@@ -25,6 +25,7 @@
 #include "runtime/checkpoint/restart.h"
 #include "runtime/converse/converse.h"
 #include "runtime/entry/start_gate.h"
+#include "runtime/face/kept_state.h"
 #include "runtime/objects/balance_hook.h"
 #include "runtime/registry/registered_text.h"
 #include "runtime/registry/registry.h"
@@ -238,6 +239,8 @@ void Checkpoints::write() {
     warn_of_threads(threads);
   else if (!threads.empty())
     failure = threads + ", and no checkpoint keeps threads";
+  else if (const std::string tied = what_is_tied_to_pes(pe_.index); !tied.empty())
+    failure = tied + " is open, and cannot go on with another number of PEs";
   const Destination to{*storage_, order_.number, order_.id};
   static_cast<void>(storage_->prepare(order_.number).ok());  // where hosts have folders of their own
   copies_.forget_parts();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "runtime/face/kept_state.h"
 #include "runtime/face/watchdog.h"
 
 namespace {
@@ -17,6 +18,14 @@ std::string describe_caches(int pe) {
   if (const auto here = caches.find(pe); here != caches.end())
     for (const CkCacheWaiting* cache : here->second) text += cache->describe_waiting();
   return text;
+}
+
+std::string open_round(int pe) {
+  const std::lock_guard lock(caches_mutex);
+  const auto here = caches.find(pe);
+  const bool open = here != caches.end() && std::any_of(here->second.begin(), here->second.end(),
+                                                        [](const CkCacheWaiting* cache) { return cache->in_round(); });
+  return open ? "a round of a CkCacheManager" : "";
 }
 }  // namespace
 
@@ -34,6 +43,7 @@ CkReduction::reducerType CkCacheStatistics::sum;
 void register_caches() {
   CkCacheStatistics::sum = CkReduction::addReducer(CkCacheStatistics::sumFn);
   periapt::Watchdog::also_explain(describe_caches);
+  periapt::also_ask_what_is_tied_to_pes(open_round);
 }
 
 CkReductionMsg* CkCacheStatistics::sumFn(int count, CkReductionMsg** parts) {

@@ -150,12 +150,14 @@ class CkCacheArrayCounter : public CkLocIterator {
   }
 };
 
-// What a cache waits for: said when the run comes to a standstill.
+// What a cache waits for: said when the run comes to a standstill. And whether a round is open, which the run could not
+// go on with on another number of PEs.
 class CkCacheWaiting {
  public:
   CkCacheWaiting();
   virtual ~CkCacheWaiting();
   virtual std::string describe_waiting() const = 0;  // a line, or nothing
+  virtual bool in_round() const = 0;
 };
 
 template <class CkCacheKey>
@@ -214,6 +216,7 @@ class CkCacheManager : public CBase_CkCacheManager<CkCacheKey>, private CkCacheW
            (waiting_.size() == 1 ? " answer: " : " answers, the first of them: ") + name(waiting_.begin()->first) +
            "\n";
   }
+  bool in_round() const override { return in_round_; }
   // The tables, one a chunk.
   Table* getCache() { return tables_.data(); }
 

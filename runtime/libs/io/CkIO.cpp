@@ -1,5 +1,6 @@
 // The calls of programs. See ckio.h.
 #include "manager.h"
+#include "runtime/face/kept_state.h"
 
 namespace Ck::IO {
 
@@ -21,7 +22,13 @@ Plan plan_of(File file, std::size_t bytes, std::size_t offset, const CkCallback&
   plan.ready = ready;
   return plan;
 }
+std::string open_session(int) {
+  const Manager* const here = managers.ckGetGroupID().isZero() ? nullptr : managers.ckLocalBranch();
+  return here ? here->describe_writing() : "";
+}
 }  // namespace
+
+void register_sessions() { periapt::also_ask_what_is_tied_to_pes(open_session); }
 
 Director::Director(CkArgMsg* m) {
   delete m;

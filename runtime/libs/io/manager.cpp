@@ -124,6 +124,11 @@ void Manager::go_on_with(Here& here, int pes_before) {
   here.missing = held_here(here.plan);
   here.loads_on_demand = here.missing > 0;
 }
+std::string Manager::describe_writing() const {
+  for (const auto& [_, here] : sessions_)
+    if (here.plan.writes) return "a session of CkIO that writes the file " + files_.at(here.plan.file).name;
+  return "";
+}
 Manager::~Manager() {
   for (auto& [_, file] : files_)
     if (file.descriptor >= 0) ::close(file.descriptor);

@@ -83,6 +83,9 @@ class Manager : public CBase_Manager {
   void want(int session, int read, int reader, std::size_t offset, std::size_t bytes);
   void give(int read, std::size_t offset, std::size_t bytes, const char* data);
 
+  // A session that writes, if one is open.
+  std::string describe_writing() const;
+
  private:
   struct OpenFile {
     std::string name;
