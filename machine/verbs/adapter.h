@@ -39,7 +39,7 @@ struct Settings {
 class Adapter {
  public:
   Adapter(const Library& library, const Choice& choice, const Settings& settings)
-      : verbs(library), port(choice.port), gid(choice.gid), settings(settings) {}
+      : verbs(library), port(choice.port), gid(choice.gid), partition(choice.partition), settings(settings) {}
   ~Adapter();
   Adapter(const Adapter&) = delete;
   Adapter& operator=(const Adapter&) = delete;
@@ -89,6 +89,7 @@ class Adapter {
   const Library& verbs;
   const Port port;
   const Gid gid;
+  const Partition partition;
   const Settings settings;
   std::uint16_t lid = port.lid;
   int sends_max = kSendsMax;

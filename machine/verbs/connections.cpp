@@ -19,6 +19,7 @@ std::vector<std::byte> VerbsTransport::address() const {
   Address own;
   own.link_layer = adapter_.port.ethernet ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
   if (!adapter_.port.ethernet) std::memcpy(&own.subnet, adapter_.gid.bytes.data(), sizeof own.subnet);
+  own.partition = adapter_.partition.key;
   std::vector<std::byte> bytes = ucx::packed(own);
   const std::vector<std::byte> meeting = meeting_.address();
   bytes.insert(bytes.end(), meeting.begin(), meeting.end());
@@ -29,6 +30,8 @@ bool VerbsTransport::reaches(Bytes bytes) const {
   Address there, own;
   if (bytes.size() < sizeof there || !ucx::unpack(bytes.first(sizeof there), &there)) return false;
   ucx::unpack(Bytes(address()).first(sizeof own), &own);
+  if (!adapter_.partition.hears(there.partition)) return false;
+  own.partition = there.partition;
   return std::memcmp(&there, &own, sizeof own) == 0 && meeting_.reaches(bytes.subspan(sizeof there));
 }
 

@@ -591,8 +591,7 @@ Status check_number(const char* name, const std::string& text, int most) {
   return read_number(name, text, most, 0).status();
 }
 
-constexpr int kGidMost = 255, kServiceLevelMost = 15, kTrafficClassMost = 255, kPatienceMost = 86400,
-              kManyMost = 1 << 20;
+constexpr int kServiceLevelMost = 15, kTrafficClassMost = 255, kPatienceMost = 86400, kManyMost = 1 << 20;
 
 Result<int> read_return_after(const std::string& text) {
   if (text == "off") return -1;
@@ -605,8 +604,13 @@ constexpr ucx::TransportOption kOptions[] = {
     {"verbs-devices", "LIST", "the RDMA devices and ports to be used"},
     {"verbs-rails", "N", "how many RDMA adapters a worker uses at most, the nearest ones; 2",
      [](const std::string& text) { return read_number("+verbs-rails", text, kRailsMost, kRailsUsually, 1).status(); }},
-    {"verbs-gid", "INDEX", "which of the port's addresses is used",
-     [](const std::string& text) { return check_number("+verbs-gid", text, kGidMost); }},
+    {"verbs-gid", "INDEX", "which of the port's addresses is used; or the name of an interface: the best one of that",
+     check_gid},
+    {"verbs-partition-key", "KEY",
+     "the partition of the network, as 0x8001; the first that the port is a full member of",
+     [](const std::string& text) { return read_partition_key(text).status(); }},
+    {"verbs-mtu", "BYTES", "the largest packet: 256, 512, 1024, 2048 or 4096, and not more than both ports take",
+     [](const std::string& text) { return read_mtu(text).status(); }},
     {"verbs-service-level", "N", "the service level of what is sent, 0 to 15",
      [](const std::string& text) { return check_number("+verbs-service-level", text, kServiceLevelMost); }},
     {"verbs-traffic-class", "N", "the traffic class of what is sent, 0 to 255",
@@ -632,15 +636,18 @@ Result<std::unique_ptr<ucx::Transport>> open_transport(const ucx::Device& device
   const Result<int> patience = number("+verbs-patience", kPatienceMost, usual.patience_seconds);
   const Result<int> from = number("+verbs-datagrams-from", kManyMost, usual.datagrams_from);
   const Result<int> after = number("+verbs-connect-after", kManyMost, usual.connect_after);
+  const Result<int> mtu = read_mtu(request.option ? request.option("+verbs-mtu") : std::string());
   if (!level) return level.status();
   if (!traffic) return traffic.status();
   if (!patience) return patience.status();
   if (!from) return from.status();
   if (!after) return after.status();
+  if (!mtu) return mtu.status();
   const Result<int> returns = read_return_after(request.option ? request.option("+verbs-return-after") : std::string());
   if (!returns) return returns.status();
   const Settings settings{*level, *traffic, *patience, *from, *after, *returns};
-  return ucx::open_choice(choices_for(request), device, request, "the RDMA port", [&](const Choice& choice) {
+  return ucx::open_choice(choices_for(request), device, request, "the RDMA port", [&](Choice choice) {
+    choice.port.mtu = std::min(choice.port.mtu, *mtu);
     return std::make_unique<VerbsTransport>(library().value(), choice, settings, request);
   });
 }
