@@ -85,6 +85,7 @@ void VerbsTransport::enter_pair(QueuePair& pair) {
   by_number_[pair.number()] = by_serial_[pair.serial] = &pair;
   latest_number_ = 0;
   ++connecting_;
+  has_more_ = true;
 }
 
 void VerbsTransport::give_up_pair(std::unique_ptr<QueuePair>& pair) {
@@ -92,6 +93,7 @@ void VerbsTransport::give_up_pair(std::unique_ptr<QueuePair>& pair) {
   if (!pair->open && !pair->halted) --connecting_;
   pair->stop();
   given_up_.push_back(std::move(pair));
+  has_more_ = true;
 }
 
 /// What it had under way is posted again on the next one: puts and gets do the same when they are done twice.
@@ -187,7 +189,9 @@ void VerbsTransport::left(void* user, const std::string& reason) {
   auto* link = static_cast<VerbsLink*>(user);
   if (link == nullptr) return;
   link->seat.link = nullptr;
-  if (link->alive()) lost_.push_back({link, reason});
+  if (!link->alive()) return;
+  lost_.push_back({link, reason});
+  has_more_ = true;
 }
 
 void VerbsTransport::end_all(VerbsLink& link, Outcome outcome) {
@@ -232,6 +236,7 @@ void VerbsTransport::close(ucx::Link& which) {
   deferred_.forget_loss(link);  // also one that its last words met with
   std::erase(attended_, &link);
   links_.retire(link);
+  has_more_ = true;
 }
 
 // ---- what the device says of itself

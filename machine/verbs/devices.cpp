@@ -345,7 +345,9 @@ std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wa
   std::vector<Choice> choices;
   std::vector<std::size_t> able_at;
   for (const Port& port : ports) {
-    Choice choice{port, {}, describe_device(port), {}};
+    Choice choice;
+    choice.port = port;
+    choice.device = describe_device(port);
     Device& device = choice.device;
     for (Selector& selector : selectors) selector.met |= selector.fits(port);
     device.remedy = port.remedy;

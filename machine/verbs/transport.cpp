@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 
@@ -322,6 +323,7 @@ Result<RemoteKey> VerbsTransport::unpack_key(Link& link, Bytes packed) {
 void VerbsTransport::attend_to(VerbsLink& link) {
   if (std::exchange(link.attended, true)) return;
   attended_.push_back(&link);
+  has_more_ = true;
 }
 
 void VerbsTransport::attend() {
@@ -351,32 +353,56 @@ bool VerbsTransport::attend_once(VerbsLink& link) {
 
 // ---- progress
 
+/// What progress() has to look at besides completions and the meeting.
+bool VerbsTransport::has_more() const {
+  return armed_ || connecting_ > 0 || detours_ > 0 || links_.has_retired() || !given_up_.empty() ||
+         !old_ways_.empty() || !lost_.empty() || !early_.empty() || !talking_.empty() || !mending_.empty() ||
+         !attended_.empty() || (adapter_.gives_no_completions() && broken_.empty());
+}
+
+// Most of the time a message has come and there is nothing else, so that has_more_ stands for all of that.
 int VerbsTransport::progress() {
   handed_up_ = 0;
-  if (!given_up_.empty() || !old_ways_.empty()) bury();
-  if (links_.has_retired()) links_.reap();
-  if (armed_ && adapter_.take_events()) adapter_.ask_for_event();
-  if (meeting_.look(armed_ || connecting_ > 0 || detours_ > 0)) take_device_events();
-  if (!lost_.empty()) take_what_rails_have();
+  assert(has_more_ || !has_more());
+  if (PERIAPT_UNLIKELY(has_more_)) before_completions();
+  if (meeting_.look(has_more_ && (armed_ || connecting_ > 0 || detours_ > 0))) take_device_events();
+  if (PERIAPT_UNLIKELY(has_more_ && !lost_.empty())) take_what_rails_have();
   // A rail that is not needed yet has no links, and nothing comes over it.
-  const bool is_used = links_.size() != 0 || !given_up_.empty() || !early_.empty() || !old_ways_.empty();
-  if (PERIAPT_LIKELY(is_used)) look_at_completions(!lost_.empty() || !given_up_.empty() || !mending_.empty());
-  if (PERIAPT_UNLIKELY(adapter_.gives_no_completions() && broken_.empty())) a_queue_broke();
-  if (PERIAPT_UNLIKELY(!lost_.empty())) fail_lost();
-  if (!talking_.empty()) talk_all(false);
-  if (!mending_.empty()) mend_all();
-  if (detours_ > 0) look_for_returns();
-  if (!attended_.empty()) attend();
+  const bool is_used =
+      links_.size() != 0 || (has_more_ && (!given_up_.empty() || !early_.empty() || !old_ways_.empty()));
+  if (PERIAPT_LIKELY(is_used))
+    look_at_completions(has_more_ && (!lost_.empty() || !given_up_.empty() || !mending_.empty()));
+  if (PERIAPT_UNLIKELY(has_more_)) after_completions();
   if (adapter_.has_many_receives()) adapter_.post_receives();
   if (!deferred_.empty()) handed_up_ += tell_deferred();
   // A caller that was refused tries again.
   if (std::exchange(freed_, false) && std::exchange(refused_, false)) ++handed_up_;
-  empty_looks_ = handed_up_ > 0 || !is_used ? 0 : empty_looks_ + 1;
-  if (adapter_.port.software && empty_looks_ >= kEmptyLooks) empty_looks_ = 0, ::sched_yield();
+  if (adapter_.port.software) give_core_up(is_used);
   return handed_up_;
 }
 
-PERIAPT_NOINLINE void VerbsTransport::fail_lost() {
+PERIAPT_NOINLINE void VerbsTransport::before_completions() {
+  if (!given_up_.empty() || !old_ways_.empty()) bury();
+  if (links_.has_retired()) links_.reap();
+  if (armed_ && adapter_.take_events()) adapter_.ask_for_event();
+}
+
+PERIAPT_NOINLINE void VerbsTransport::after_completions() {
+  if (adapter_.gives_no_completions() && broken_.empty()) a_queue_broke();
+  if (!lost_.empty()) fail_lost();
+  if (!talking_.empty()) talk_all(false);
+  if (!mending_.empty()) mend_all();
+  if (detours_ > 0) look_for_returns();
+  if (!attended_.empty()) attend();
+  has_more_ = has_more();
+}
+
+void VerbsTransport::give_core_up(bool is_used) {
+  empty_looks_ = handed_up_ > 0 || !is_used ? 0 : empty_looks_ + 1;
+  if (empty_looks_ >= kEmptyLooks) empty_looks_ = 0, ::sched_yield();
+}
+
+void VerbsTransport::fail_lost() {
   while (!lost_.empty()) {
     const Lost lost = lost_.front();
     fail(*lost.link, lost.reason);
@@ -425,15 +451,19 @@ PERIAPT_NOINLINE void VerbsTransport::take_early_completions() {
 
 /// `all`: until there is nothing more, for the sake of a link that ends.
 void VerbsTransport::look_at_completions(bool all) {
-  if (PERIAPT_UNLIKELY(!early_.empty())) take_early_completions();
+  if (PERIAPT_UNLIKELY(has_more_ && !early_.empty())) take_early_completions();
   std::array<ibv_wc, kLook> room;
   for (int looks = all ? 2 + (kSendsMax + static_cast<int>(kReceives)) / kLook : 1; looks > 0; --looks) {
     note_look();
     const std::span<ibv_wc> found = adapter_.look(room);
     for (const ibv_wc& completion : found) take_completion(completion);
     if (found.size() < room.size()) watched_ns_ = look_.at_ns;
-    if (found.empty()) break;
+    if (found.empty()) {
+      has_more_ |= adapter_.gives_no_completions();
+      break;
+    }
   }
+  if (PERIAPT_LIKELY(!has_more_)) return;
   for (auto& pair : given_up_) pair->drained = all;
   for (VerbsLink* link : mending_)
     if (link->messages->halted) link->messages->drained = all;
@@ -572,6 +602,7 @@ bool VerbsTransport::arm() {
   std::array<ibv_wc, kLook> room;
   const std::span<ibv_wc> found = adapter_.look(room);
   early_.assign(found.begin(), found.end());
+  has_more_ = true;
   if (adapter_.gives_no_completions() && broken_.empty()) return false;
   armed_ = true;
   return early_.empty() && meeting_.arm();
