@@ -7,9 +7,6 @@
 
 namespace periapt::tcp {
 
-/// While all is quiet, it is looked at every so many calls of look().
-constexpr unsigned kLookEvery = 64;
-
 Meeting::~Meeting() = default;
 
 Status Meeting::open(const ucx::OpenRequest& request) {
@@ -53,11 +50,9 @@ bool Meeting::say_all(Seat& seat) {
   return true;
 }
 
-bool Meeting::look(bool busy) {
-  if (!busy && !moved_ && ++looks_ % kLookEvery != 0) return false;
+void Meeting::look_now() {
   moved_ = false;
   tcp_->progress();
-  return true;
 }
 
 std::byte* Meeting::place(ucx::Link& from, ucx::Header header, std::uint64_t size) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/platform.h"
 #include "machine/ucx-like/transport.h"
 
 namespace periapt::tcp {
@@ -53,7 +54,9 @@ class Meeting final : private ucx::Receiver {
 
   /// Takes in calls and losses: at each call if it is `busy` or something has moved, else now and then. False: it did
   /// not look.
-  bool look(bool busy);
+  PERIAPT_INLINE bool look(bool busy) {
+    return PERIAPT_UNLIKELY(busy || moved_ || ++looks_ % kLookEvery == 0) && (look_now(), true);
+  }
   bool has_moved() const { return moved_; }
   int wait_fd() const { return tcp_->wait_fd(); }
   bool arm() { return tcp_->arm(); }
@@ -72,7 +75,10 @@ class Meeting final : private ucx::Receiver {
   void placed(ucx::Link& from) override;
   void link_lost(ucx::Link& link, const std::string& reason) override;
 
+  void look_now();
+
   static constexpr std::uint64_t kCallMost = 64 << 10;
+  static constexpr unsigned kLookEvery = 64;  ///< while all is quiet, so many calls of look()
 
   Guest& guest_;
   std::map<ucx::Link*, Seat::Call> coming_;  ///< calls whose bytes are still to come

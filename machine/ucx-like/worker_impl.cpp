@@ -169,19 +169,27 @@ int WorkerImpl::progress() {
   for (std::size_t i = 0; i < ports.polled().size(); ++i) moved += ports.polled()[i]->progress();
   if (PERIAPT_UNLIKELY(device.memory != nullptr)) moved += look_at_device();
   if (matching.serve_again) moved += serve_unexpected();
-  if (!busy_.empty()) {
-    // Those that still have something to send, but no room, put themselves on the list again.
-    draining_.swap(busy_);
-    for (EndpointImpl* endpoint : draining_) {
-      endpoint->is_busy_ = false;
-      if (endpoint->drain()) endpoint->busy();
-    }
-    draining_.clear();
-  }
-  for (std::size_t i = 0; i < ended_.size(); ++i, ++moved) tell(*ended_[i]);
-  ended_.clear();
+  if (!busy_.empty()) drain_busy();
+  if (!ended_.empty()) moved += tell_ended();
   if (PERIAPT_UNLIKELY(!events.empty())) moved += events.tell();
   return moved;
+}
+
+// Those that still have something to send, but no room, put themselves on the list again.
+PERIAPT_NOINLINE void WorkerImpl::drain_busy() {
+  draining_.swap(busy_);
+  for (EndpointImpl* endpoint : draining_) {
+    endpoint->is_busy_ = false;
+    if (endpoint->drain()) endpoint->busy();
+  }
+  draining_.clear();
+}
+
+PERIAPT_NOINLINE int WorkerImpl::tell_ended() {
+  int told = 0;
+  for (; told < static_cast<int>(ended_.size()); ++told) tell(*ended_[static_cast<std::size_t>(told)]);
+  ended_.clear();
+  return told;
 }
 
 // Memory that the program has freed is given back to its GPU when no device has it registered any more.

@@ -211,6 +211,8 @@ class WorkerImpl final : public Worker, public Receiver {
 
   // worker_impl.cpp
   int look_at_device();
+  void drain_busy();
+  int tell_ended();
   PERIAPT_INLINE void recycle(Operation& operation) {
     if (PERIAPT_UNLIKELY(operation.state_ != nullptr)) end_state(operation);
     operations_.give(&operation);

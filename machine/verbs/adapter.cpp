@@ -88,13 +88,6 @@ Status Adapter::make_slots(std::uint32_t receives) {
   return post_receives() ? Status() : refused("room for receives");
 }
 
-std::span<ibv_wc> Adapter::look(std::span<ibv_wc> room) {
-  const int count = ibv_poll_cq(completions_, static_cast<int>(room.size()), room.data());
-  if (count < 0) [[unlikely]]
-    gives_no_completions_ = true;
-  return room.first(static_cast<std::size_t>(std::max(count, 0)));
-}
-
 bool Adapter::take_events() {
   unsigned count = 0;
   ibv_cq* queue = nullptr;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/platform.h"
 #include "machine/verbs/datagrams.h"
 #include "machine/verbs/devices.h"
 #include "machine/verbs/wire.h"
@@ -39,7 +40,7 @@ struct Settings {
 class Adapter {
  public:
   Adapter(const Library& library, const Choice& choice, const Settings& settings)
-      : verbs(library), port(choice.port), gid(choice.gid), settings(settings) {}
+      : verbs(library), port(choice.port), gid(choice.gid), partition(choice.partition), settings(settings) {}
   ~Adapter();
   Adapter(const Adapter&) = delete;
   Adapter& operator=(const Adapter&) = delete;
@@ -47,7 +48,11 @@ class Adapter {
   Status open();
 
   /// Completions, at most as many as there is room for.
-  std::span<ibv_wc> look(std::span<ibv_wc> room);
+  PERIAPT_INLINE std::span<ibv_wc> look(std::span<ibv_wc> room) {
+    const int count = ibv_poll_cq(completions_, static_cast<int>(room.size()), room.data());
+    if (PERIAPT_UNLIKELY(count < 0)) gives_no_completions_ = true;
+    return room.first(static_cast<std::size_t>(std::max(count, 0)));
+  }
   /// A look has failed.
   bool gives_no_completions() const { return gives_no_completions_; }
   /// The next completion makes events_fd() readable.
@@ -89,6 +94,7 @@ class Adapter {
   const Library& verbs;
   const Port port;
   const Gid gid;
+  const Partition partition;
   const Settings settings;
   std::uint16_t lid = port.lid;
   int sends_max = kSendsMax;

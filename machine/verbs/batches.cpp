@@ -44,8 +44,9 @@ void VerbsTransport::look_at_ends() {
     if (ends && completion.status == IBV_WC_SUCCESS)
       take_end(*known->second, completion);
     else
-      early_.push_back(completion);
+      early_.push_back(completion), has_more_ = true;
   }
+  has_more_ |= adapter_.gives_no_completions();
 }
 
 /// False: there is no room for it now.

@@ -19,6 +19,7 @@ std::vector<std::byte> VerbsTransport::address() const {
   Address own;
   own.link_layer = adapter_.port.ethernet ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
   if (!adapter_.port.ethernet) std::memcpy(&own.subnet, adapter_.gid.bytes.data(), sizeof own.subnet);
+  own.partition = adapter_.partition.key;
   std::vector<std::byte> bytes = ucx::packed(own);
   const std::vector<std::byte> meeting = meeting_.address();
   bytes.insert(bytes.end(), meeting.begin(), meeting.end());
@@ -29,6 +30,8 @@ bool VerbsTransport::reaches(Bytes bytes) const {
   Address there, own;
   if (bytes.size() < sizeof there || !ucx::unpack(bytes.first(sizeof there), &there)) return false;
   ucx::unpack(Bytes(address()).first(sizeof own), &own);
+  if (!adapter_.partition.hears(there.partition)) return false;
+  own.partition = there.partition;
   return std::memcmp(&there, &own, sizeof own) == 0 && meeting_.reaches(bytes.subspan(sizeof there));
 }
 
@@ -82,6 +85,7 @@ void VerbsTransport::enter_pair(QueuePair& pair) {
   by_number_[pair.number()] = by_serial_[pair.serial] = &pair;
   latest_number_ = 0;
   ++connecting_;
+  has_more_ = true;
 }
 
 void VerbsTransport::give_up_pair(std::unique_ptr<QueuePair>& pair) {
@@ -89,6 +93,7 @@ void VerbsTransport::give_up_pair(std::unique_ptr<QueuePair>& pair) {
   if (!pair->open && !pair->halted) --connecting_;
   pair->stop();
   given_up_.push_back(std::move(pair));
+  has_more_ = true;
 }
 
 /// What it had under way is posted again on the next one: puts and gets do the same when they are done twice.
@@ -184,7 +189,9 @@ void VerbsTransport::left(void* user, const std::string& reason) {
   auto* link = static_cast<VerbsLink*>(user);
   if (link == nullptr) return;
   link->seat.link = nullptr;
-  if (link->alive()) lost_.push_back({link, reason});
+  if (!link->alive()) return;
+  lost_.push_back({link, reason});
+  has_more_ = true;
 }
 
 void VerbsTransport::end_all(VerbsLink& link, Outcome outcome) {
@@ -229,6 +236,7 @@ void VerbsTransport::close(ucx::Link& which) {
   deferred_.forget_loss(link);  // also one that its last words met with
   std::erase(attended_, &link);
   links_.retire(link);
+  has_more_ = true;
 }
 
 // ---- what the device says of itself

@@ -106,6 +106,7 @@ void VerbsTransport::begin_datagrams(VerbsLink& link) {
   fill_random(&link.datagrams->own_token, sizeof link.datagrams->own_token);
   by_datagram_link_[link.datagrams->own_link] = &link;
   ++connecting_;
+  has_more_ = true;
   Call call;
   call.kind = Call::Kind::datagrams;
   call.queue = Queue::datagrams;
@@ -140,6 +141,7 @@ void VerbsTransport::leave_datagrams(VerbsLink& link) {
   if (link.datagrams == nullptr) return;
   if (!link.datagrams->known) --connecting_;
   if (link.datagrams->way != nullptr) old_ways_.push_back(link.datagrams->way);
+  has_more_ = true;
   by_datagram_link_.erase(link.datagrams->own_link);
   if (link.datagrams->talks) std::erase(talking_, &link);
   link.datagrams.reset();
@@ -152,12 +154,14 @@ void VerbsTransport::connect_now(VerbsLink& link) {
   link.mending = true;
   link.broke_because.clear();
   mending_.push_back(&link);
+  has_more_ = true;
 }
 
 // ---- sending
 
 void VerbsTransport::talk(VerbsLink& link) {
   if (!std::exchange(link.datagrams->talks, true)) talking_.push_back(&link);
+  has_more_ = true;
 }
 
 /// False: it has not gone. There is no room now, or, where it can never go, the link has got a queue pair.

@@ -69,6 +69,7 @@ void VerbsTransport::go_around(VerbsLink& link, const std::string& reason) {
   give_up_pair(link.memory);
   link.take_back_operations();
   if (!std::exchange(link.mending, true)) mending_.push_back(&link);
+  has_more_ = true;
 }
 
 /// Its queue pair of messages is drained.
@@ -96,6 +97,7 @@ void VerbsTransport::go_on_around(VerbsLink& link) {
   if (!drop_received(link, *link.peer_received)) return fail(link, kNotUnderstood);
   link.detour = VerbsLink::Detour::on;
   ++detours_;
+  has_more_ = true;
   link.next_generation = std::max(link.messages->generation + 1, link.peer_generation);
   link.backoff.begin(clock::now_ns());
   const std::size_t again = link.unended.size();

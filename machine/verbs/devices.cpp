@@ -1,6 +1,7 @@
 #include "machine/verbs/devices.h"
 
 #include <arpa/inet.h>
+#include <net/if.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -48,7 +49,19 @@ void read_gids(const Library& verbs, ibv_context* context, int count, Port* port
     gid.type = entry.gid_type == IBV_GID_TYPE_ROCE_V2   ? Gid::Type::roce2
                : entry.gid_type == IBV_GID_TYPE_ROCE_V1 ? Gid::Type::roce1
                                                         : Gid::Type::infiniband;
+    char interface[IF_NAMESIZE] = "";
+    if (entry.ndev_ifindex != 0 && ::if_indextoname(entry.ndev_ifindex, interface) != nullptr)
+      gid.interface = interface;
     if (gid.bytes != std::array<std::uint8_t, 16>{}) port->gids.push_back(gid);
+  }
+}
+
+void read_partitions(const Library& verbs, ibv_context* context, int count, Port* port) {
+  for (int index = 0; index < count; ++index) {
+    std::uint16_t key = 0;  // as it travels
+    if (verbs.query_pkey(context, static_cast<std::uint8_t>(port->number), index, &key) != 0) continue;
+    const Partition partition{index, ntohs(key)};
+    if (!partition.is_of(0)) port->partitions.push_back(partition);  // else the place is free
   }
 }
 
@@ -99,6 +112,7 @@ void add_ports(const Library& verbs, ibv_device* device, const std::vector<int>&
     port.max_message = said.max_msg_sz;
     port.reads_at_once = std::clamp(std::min(all.max_qp_rd_atom, all.max_qp_init_rd_atom), 1, 16);
     read_gids(verbs, context.get(), said.gid_tbl_len, &port);
+    read_partitions(verbs, context.get(), said.pkey_tbl_len, &port);
     ports->push_back(std::move(port));
   }
 }
@@ -114,9 +128,12 @@ int rank_of(const Gid& gid) {
 /// False: `fault` says why.
 bool choose_gid(const Port& port, const std::string& wanted, Gid* gid, std::string* fault) {
   if (!wanted.empty()) {
+    const Gid* best = nullptr;
     for (const Gid& one : port.gids) {
-      if (std::to_string(one.index) == wanted) return *gid = one, true;
+      if (std::to_string(one.index) != wanted && one.interface != wanted) continue;
+      if (best == nullptr || rank_of(one) < rank_of(*best)) best = &one;
     }
+    if (best != nullptr) return *gid = *best, true;
     *fault = "+verbs-gid " + wanted + " names none of its GIDs; there are:";
     for (const Gid& one : port.gids) *fault += " " + std::to_string(one.index) + " (" + text(one) + ")";
     return false;
@@ -129,6 +146,26 @@ bool choose_gid(const Port& port, const std::string& wanted, Gid* gid, std::stri
                                            [](const Gid& a, const Gid& b) { return rank_of(a) < rank_of(b); })
                        : port.gids.front();
   return true;
+}
+
+std::string in_hex(std::uint16_t key) {
+  char digits[5] = "";
+  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, key, 16);
+  return "0x" + std::string(digits, end);
+}
+
+/// False: `fault` says why. A port that tells of none has the usual one.
+bool choose_partition(const Port& port, std::uint16_t wanted, Partition* partition, std::string* fault) {
+  const auto take_first = [&](bool full) {
+    for (const Partition& one : port.partitions) {
+      if (one.is_full() == full && (wanted == 0 || one.is_of(wanted))) return *partition = one, true;
+    }
+    return false;
+  };
+  if (take_first(true) || take_first(false) || (wanted == 0 && port.partitions.empty())) return true;
+  *fault = "+verbs-partition-key " + in_hex(wanted) + " names none of its partitions; there are:";
+  for (const Partition& one : port.partitions) *fault += " " + in_hex(one.key);
+  return false;
 }
 
 Device describe_device(const Port& port) {
@@ -149,11 +186,12 @@ Device describe_device(const Port& port) {
   return device;
 }
 
-std::string in_words(const Port& port, const Gid& gid) {
+std::string in_words(const Port& port, const Gid& gid, const Partition& partition) {
   std::ostringstream words;
   words << (port.software ? "soft RoCE, " : port.ethernet ? "RoCE, " : "InfiniBand, ");
   if (!port.ethernet) words << "LID " << port.lid << ", ";
   words << "GID " << gid.index << " " << text(gid) << ", " << port.bytes_per_ns * 8 << " Gb/s";
+  if (!partition.is_of(Partition::kUsual)) words << ", partition " << in_hex(partition.key);
   if (port.distance > 0) words << ", distance " << port.distance;
   return words.str();
 }
@@ -183,7 +221,11 @@ bool Gid::is_ip4() const {
 std::string text(const Gid& gid) {
   char address[INET6_ADDRSTRLEN] = "";
   ::inet_ntop(AF_INET6, gid.bytes.data(), address, sizeof address);
-  return std::string(address) + (gid.type == Gid::Type::roce2 ? " (v2)" : gid.type == Gid::Type::roce1 ? " (v1)" : "");
+  return std::string(address) +
+         (gid.type == Gid::Type::roce2   ? " (v2)"
+          : gid.type == Gid::Type::roce1 ? " (v1)"
+                                         : "") +
+         (gid.interface.empty() ? "" : " of " + gid.interface);
 }
 
 std::vector<Port> list_ports(const std::vector<int>& cpus, std::string* why_none, std::string* remedy) {
@@ -298,12 +340,14 @@ std::vector<Choice*> choose_named(const std::vector<Choice*>& able, const std::v
 }  // namespace
 
 std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wanted, const std::string& gid, int rails,
-                           int number) {
+                           int number, std::uint16_t partition) {
   std::vector<Selector> selectors = read_selectors(wanted);
   std::vector<Choice> choices;
   std::vector<std::size_t> able_at;
   for (const Port& port : ports) {
-    Choice choice{port, {}, describe_device(port)};
+    Choice choice;
+    choice.port = port;
+    choice.device = describe_device(port);
     Device& device = choice.device;
     for (Selector& selector : selectors) selector.met |= selector.fits(port);
     device.remedy = port.remedy;
@@ -314,8 +358,11 @@ std::vector<Choice> choose(const std::vector<Port>& ports, const std::string& wa
       device.remedy = port.ethernet ? "ip link set the interface of " + port.device + " up" : "start a subnet manager";
     } else if (!choose_gid(port, gid, &choice.gid, &device.detail)) {
       device.remedy = gid.empty() ? "ip address add an address to its interface" : "leave +verbs-gid out";
+    } else if (!choose_partition(port, partition, &choice.partition, &device.detail)) {
+      device.remedy = port.ethernet ? "leave +verbs-partition-key out"
+                                    : "leave +verbs-partition-key out, or have the subnet manager add the port";
     } else {
-      device.detail = in_words(port, choice.gid);
+      device.detail = in_words(port, choice.gid, choice.partition);
       able_at.push_back(choices.size());
     }
     choices.push_back(std::move(choice));
@@ -351,9 +398,10 @@ std::vector<Choice> choices_for(const ucx::OpenRequest& request) {
   const std::vector<int> cpus = request.cpus.empty() ? topology::allowed_cpus() : request.cpus;
   const std::vector<Port> ports = list_ports(cpus, &why_none, &remedy);
   const Result<int> rails = read_number("+verbs-rails", said("+verbs-rails"), kRailsMost, kRailsUsually, 1);
+  const Result<std::uint16_t> partition = read_partition_key(said("+verbs-partition-key"));
   if (!ports.empty()) {
     return choose(ports, said("+verbs-devices"), said("+verbs-gid"), rails ? *rails : kRailsUsually,
-                  request.number_on_host);
+                  request.number_on_host, partition ? *partition : std::uint16_t{0});
   }
   Choice none;
   none.port.device = "RDMA";
@@ -370,6 +418,37 @@ Result<int> read_number(const std::string& name, const std::string& text, int mo
   if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return value;
   return Status::failure(name + " wants a number from " + std::to_string(least) + " to " + std::to_string(most) +
                          ", not \"" + text + "\"");
+}
+
+Status check_gid(const std::string& text) {
+  constexpr int kGidMost = 255;
+  const bool is_index = text.find_first_not_of("0123456789") == std::string::npos;
+  if (is_index ? read_number("", text, kGidMost, 0).ok()
+               : text.size() < IF_NAMESIZE && text.find_first_of("/ ,:") == std::string::npos && text[0] != '-')
+    return {};
+  return Status::failure("+verbs-gid wants an index from 0 to 255, or the name of a network interface, not \"" + text +
+                         "\"");
+}
+
+Result<std::uint16_t> read_partition_key(const std::string& text) {
+  if (text.empty()) return std::uint16_t{0};
+  const bool hex = text.starts_with("0x");
+  std::uint16_t key = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data() + (hex ? 2 : 0), end, key, hex ? 16 : 10);
+  if (error == std::errc() && stopped == end && !Partition{0, key}.is_of(0)) return key;
+  return Status::failure(
+      "+verbs-partition-key wants the key of a partition, 0x1 to 0x7fff, or as a full member's 0x8001 to 0xffff, not "
+      "\"" +
+      text + "\"");
+}
+
+Result<int> read_mtu(const std::string& text) {
+  if (text.empty()) return int{IBV_MTU_4096};
+  for (int mtu = IBV_MTU_256; mtu <= IBV_MTU_4096; ++mtu) {
+    if (text == std::to_string(128 << mtu)) return mtu;
+  }
+  return Status::failure("+verbs-mtu wants 256, 512, 1024, 2048 or 4096 bytes, not \"" + text + "\"");
 }
 
 }  // namespace periapt::verbs

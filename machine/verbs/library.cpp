@@ -20,6 +20,7 @@ Result<Library> load() {
   find(library.query_device, "ibv_query_device");
   find(library.query_port, "ibv_query_port");
   find(library.query_gid_ex, "_ibv_query_gid_ex");
+  find(library.query_pkey, "ibv_query_pkey");
   find(library.alloc_pd, "ibv_alloc_pd");
   find(library.dealloc_pd, "ibv_dealloc_pd");
   find(library.reg_mr, "ibv_reg_mr");

@@ -21,6 +21,7 @@ struct Library {
   decltype(&::ibv_query_device) query_device = nullptr;
   decltype(&::ibv_query_port) query_port = nullptr;  ///< use port_of()
   decltype(&::_ibv_query_gid_ex) query_gid_ex = nullptr;
+  decltype(&::ibv_query_pkey) query_pkey = nullptr;
   decltype(&::ibv_alloc_pd) alloc_pd = nullptr;
   decltype(&::ibv_dealloc_pd) dealloc_pd = nullptr;
   decltype(&::ibv_reg_mr) reg_mr = nullptr;

@@ -30,6 +30,7 @@ void VerbsTransport::mend(VerbsLink& link, const std::string& reason) {
   const int breaks_max = port_down_ && !rails_.empty() ? 1 : kBreaksMax;
   if (++link.message_breaks > breaks_max) return go_around(link, reason);
   halt_messages(link);
+  has_more_ = true;
   if (!std::exchange(link.mending, true))
     mending_.push_back(&link);
   else if (!link.broke_because.empty())

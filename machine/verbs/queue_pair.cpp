@@ -51,6 +51,7 @@ Status QueuePair::make() {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
   attributes.port_num = static_cast<std::uint8_t>(adapter_.port.number);
+  attributes.pkey_index = static_cast<std::uint16_t>(adapter_.partition.index);
   attributes.qp_access_flags = queue == Queue::memory ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE : 0;
   const int error = modify(attributes, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   return error == 0 ? Status() : Status::failure("a queue pair can't be set up: " + error_text(error));
@@ -63,6 +64,7 @@ Status QueuePair::make_datagrams(std::uint32_t key) {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
   attributes.port_num = static_cast<std::uint8_t>(adapter_.port.number);
+  attributes.pkey_index = static_cast<std::uint16_t>(adapter_.partition.index);
   attributes.qkey = key;
   int error = modify(attributes, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
   attributes.qp_state = IBV_QPS_RTR;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 
@@ -322,6 +323,7 @@ Result<RemoteKey> VerbsTransport::unpack_key(Link& link, Bytes packed) {
 void VerbsTransport::attend_to(VerbsLink& link) {
   if (std::exchange(link.attended, true)) return;
   attended_.push_back(&link);
+  has_more_ = true;
 }
 
 void VerbsTransport::attend() {
@@ -351,32 +353,56 @@ bool VerbsTransport::attend_once(VerbsLink& link) {
 
 // ---- progress
 
+/// What progress() has to look at besides completions and the meeting.
+bool VerbsTransport::has_more() const {
+  return armed_ || connecting_ > 0 || detours_ > 0 || links_.has_retired() || !given_up_.empty() ||
+         !old_ways_.empty() || !lost_.empty() || !early_.empty() || !talking_.empty() || !mending_.empty() ||
+         !attended_.empty() || (adapter_.gives_no_completions() && broken_.empty());
+}
+
+// Most of the time a message has come and there is nothing else, so that has_more_ stands for all of that.
 int VerbsTransport::progress() {
   handed_up_ = 0;
-  if (!given_up_.empty() || !old_ways_.empty()) bury();
-  if (links_.has_retired()) links_.reap();
-  if (armed_ && adapter_.take_events()) adapter_.ask_for_event();
-  if (meeting_.look(armed_ || connecting_ > 0 || detours_ > 0)) take_device_events();
-  if (!lost_.empty()) take_what_rails_have();
+  assert(has_more_ || !has_more());
+  if (PERIAPT_UNLIKELY(has_more_)) before_completions();
+  if (meeting_.look(has_more_ && (armed_ || connecting_ > 0 || detours_ > 0))) take_device_events();
+  if (PERIAPT_UNLIKELY(has_more_ && !lost_.empty())) take_what_rails_have();
   // A rail that is not needed yet has no links, and nothing comes over it.
-  const bool is_used = links_.size() != 0 || !given_up_.empty() || !early_.empty() || !old_ways_.empty();
-  if (PERIAPT_LIKELY(is_used)) look_at_completions(!lost_.empty() || !given_up_.empty() || !mending_.empty());
-  if (PERIAPT_UNLIKELY(adapter_.gives_no_completions() && broken_.empty())) a_queue_broke();
-  if (PERIAPT_UNLIKELY(!lost_.empty())) fail_lost();
-  if (!talking_.empty()) talk_all(false);
-  if (!mending_.empty()) mend_all();
-  if (detours_ > 0) look_for_returns();
-  if (!attended_.empty()) attend();
+  const bool is_used =
+      links_.size() != 0 || (has_more_ && (!given_up_.empty() || !early_.empty() || !old_ways_.empty()));
+  if (PERIAPT_LIKELY(is_used))
+    look_at_completions(has_more_ && (!lost_.empty() || !given_up_.empty() || !mending_.empty()));
+  if (PERIAPT_UNLIKELY(has_more_)) after_completions();
   if (adapter_.has_many_receives()) adapter_.post_receives();
   if (!deferred_.empty()) handed_up_ += tell_deferred();
   // A caller that was refused tries again.
   if (std::exchange(freed_, false) && std::exchange(refused_, false)) ++handed_up_;
-  empty_looks_ = handed_up_ > 0 || !is_used ? 0 : empty_looks_ + 1;
-  if (adapter_.port.software && empty_looks_ >= kEmptyLooks) empty_looks_ = 0, ::sched_yield();
+  if (adapter_.port.software) give_core_up(is_used);
   return handed_up_;
 }
 
-PERIAPT_NOINLINE void VerbsTransport::fail_lost() {
+PERIAPT_NOINLINE void VerbsTransport::before_completions() {
+  if (!given_up_.empty() || !old_ways_.empty()) bury();
+  if (links_.has_retired()) links_.reap();
+  if (armed_ && adapter_.take_events()) adapter_.ask_for_event();
+}
+
+PERIAPT_NOINLINE void VerbsTransport::after_completions() {
+  if (adapter_.gives_no_completions() && broken_.empty()) a_queue_broke();
+  if (!lost_.empty()) fail_lost();
+  if (!talking_.empty()) talk_all(false);
+  if (!mending_.empty()) mend_all();
+  if (detours_ > 0) look_for_returns();
+  if (!attended_.empty()) attend();
+  has_more_ = has_more();
+}
+
+void VerbsTransport::give_core_up(bool is_used) {
+  empty_looks_ = handed_up_ > 0 || !is_used ? 0 : empty_looks_ + 1;
+  if (empty_looks_ >= kEmptyLooks) empty_looks_ = 0, ::sched_yield();
+}
+
+void VerbsTransport::fail_lost() {
   while (!lost_.empty()) {
     const Lost lost = lost_.front();
     fail(*lost.link, lost.reason);
@@ -425,15 +451,19 @@ PERIAPT_NOINLINE void VerbsTransport::take_early_completions() {
 
 /// `all`: until there is nothing more, for the sake of a link that ends.
 void VerbsTransport::look_at_completions(bool all) {
-  if (PERIAPT_UNLIKELY(!early_.empty())) take_early_completions();
+  if (PERIAPT_UNLIKELY(has_more_ && !early_.empty())) take_early_completions();
   std::array<ibv_wc, kLook> room;
   for (int looks = all ? 2 + (kSendsMax + static_cast<int>(kReceives)) / kLook : 1; looks > 0; --looks) {
     note_look();
     const std::span<ibv_wc> found = adapter_.look(room);
     for (const ibv_wc& completion : found) take_completion(completion);
     if (found.size() < room.size()) watched_ns_ = look_.at_ns;
-    if (found.empty()) break;
+    if (found.empty()) {
+      has_more_ |= adapter_.gives_no_completions();
+      break;
+    }
   }
+  if (PERIAPT_LIKELY(!has_more_)) return;
   for (auto& pair : given_up_) pair->drained = all;
   for (VerbsLink* link : mending_)
     if (link->messages->halted) link->messages->drained = all;
@@ -572,6 +602,7 @@ bool VerbsTransport::arm() {
   std::array<ibv_wc, kLook> room;
   const std::span<ibv_wc> found = adapter_.look(room);
   early_.assign(found.begin(), found.end());
+  has_more_ = true;
   if (adapter_.gives_no_completions() && broken_.empty()) return false;
   armed_ = true;
   return early_.empty() && meeting_.arm();
@@ -591,8 +622,7 @@ Status check_number(const char* name, const std::string& text, int most) {
   return read_number(name, text, most, 0).status();
 }
 
-constexpr int kGidMost = 255, kServiceLevelMost = 15, kTrafficClassMost = 255, kPatienceMost = 86400,
-              kManyMost = 1 << 20;
+constexpr int kServiceLevelMost = 15, kTrafficClassMost = 255, kPatienceMost = 86400, kManyMost = 1 << 20;
 
 Result<int> read_return_after(const std::string& text) {
   if (text == "off") return -1;
@@ -605,8 +635,13 @@ constexpr ucx::TransportOption kOptions[] = {
     {"verbs-devices", "LIST", "the RDMA devices and ports to be used"},
     {"verbs-rails", "N", "how many RDMA adapters a worker uses at most, the nearest ones; 2",
      [](const std::string& text) { return read_number("+verbs-rails", text, kRailsMost, kRailsUsually, 1).status(); }},
-    {"verbs-gid", "INDEX", "which of the port's addresses is used",
-     [](const std::string& text) { return check_number("+verbs-gid", text, kGidMost); }},
+    {"verbs-gid", "INDEX", "which of the port's addresses is used; or the name of an interface: the best one of that",
+     check_gid},
+    {"verbs-partition-key", "KEY",
+     "the partition of the network, as 0x8001; the first that the port is a full member of",
+     [](const std::string& text) { return read_partition_key(text).status(); }},
+    {"verbs-mtu", "BYTES", "the largest packet: 256, 512, 1024, 2048 or 4096, and not more than both ports take",
+     [](const std::string& text) { return read_mtu(text).status(); }},
     {"verbs-service-level", "N", "the service level of what is sent, 0 to 15",
      [](const std::string& text) { return check_number("+verbs-service-level", text, kServiceLevelMost); }},
     {"verbs-traffic-class", "N", "the traffic class of what is sent, 0 to 255",
@@ -632,15 +667,18 @@ Result<std::unique_ptr<ucx::Transport>> open_transport(const ucx::Device& device
   const Result<int> patience = number("+verbs-patience", kPatienceMost, usual.patience_seconds);
   const Result<int> from = number("+verbs-datagrams-from", kManyMost, usual.datagrams_from);
   const Result<int> after = number("+verbs-connect-after", kManyMost, usual.connect_after);
+  const Result<int> mtu = read_mtu(request.option ? request.option("+verbs-mtu") : std::string());
   if (!level) return level.status();
   if (!traffic) return traffic.status();
   if (!patience) return patience.status();
   if (!from) return from.status();
   if (!after) return after.status();
+  if (!mtu) return mtu.status();
   const Result<int> returns = read_return_after(request.option ? request.option("+verbs-return-after") : std::string());
   if (!returns) return returns.status();
   const Settings settings{*level, *traffic, *patience, *from, *after, *returns};
-  return ucx::open_choice(choices_for(request), device, request, "the RDMA port", [&](const Choice& choice) {
+  return ucx::open_choice(choices_for(request), device, request, "the RDMA port", [&](Choice choice) {
+    choice.port.mtu = std::min(choice.port.mtu, *mtu);
     return std::make_unique<VerbsTransport>(library().value(), choice, settings, request);
   });
 }

@@ -200,6 +200,10 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   bool attend_once(VerbsLink& link);
 
   // progress
+  bool has_more() const;
+  void before_completions();
+  void after_completions();
+  void give_core_up(bool is_used);
   void fail_lost();
   void note_look();
   void take_early_completions();
@@ -261,6 +265,7 @@ class VerbsTransport final : public ucx::TransportBase, private tcp::Meeting::Gu
   std::unordered_map<std::uint32_t, Region> regions_;  // by key: what peers may reach over TCP
   std::uint32_t last_key_ = 0;                         // of memory that no device knows
   bool armed_ = false;
+  bool has_more_ = true;  // false: has_more() is; true: it may be
   bool refused_ = false;  // no_resource was answered, and nothing has been freed since
   bool freed_ = false;    // since the end of the latest progress()
   unsigned empty_looks_ = 0;

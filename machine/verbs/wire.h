@@ -17,14 +17,15 @@ namespace periapt::verbs {
 
 static_assert(std::endian::native == std::endian::little, "wire.h writes structures as they lie in memory");
 
-inline constexpr std::uint32_t kMagic = 0x3676'7069;  // "ipv6": changes with all that is in this file
+inline constexpr std::uint32_t kMagic = 0x3776'7069;  // "ipv7": changes with all that is in this file
 
 /// In front of what an address of the TCP transport holds.
 struct Address {
   std::uint32_t magic = kMagic;
   std::uint8_t link_layer = 0;  ///< InfiniBand or Ethernet
-  std::array<std::uint8_t, 3> zero{};
-  std::uint64_t subnet = 0;  ///< of InfiniBand; 0 on Ethernet, where routers lead on
+  std::uint8_t zero = 0;
+  std::uint16_t partition = 0;  ///< its key
+  std::uint64_t subnet = 0;     ///< of InfiniBand; 0 on Ethernet, where routers lead on
 };
 static_assert(sizeof(Address) == 16);
 

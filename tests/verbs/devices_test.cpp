@@ -66,6 +66,49 @@ TEST(VerbsDevices, AnotherGidCanBeAskedFor) {
             "+verbs-gid 3 names none of its GIDs; there are: 0 (::ffff:10.77.0.1 (v1)) 5 (::ffff:10.77.0.1 (v2))");
 }
 
+Gid of_interface(Gid gid, const std::string& interface) {
+  gid.interface = interface;
+  return gid;
+}
+
+TEST(VerbsDevices, AGidCanBeAskedForByItsInterface) {
+  const std::vector<Port> ports = {
+      port("a", {of_interface(ip4(0, Type::roce2, 1), "eth0"), of_interface(link_local(1, Type::roce2), "eth0.100"),
+                 of_interface(ip4(2, Type::roce1, 2), "eth0.100"), of_interface(ip4(3, Type::roce2, 2), "eth0.100")})};
+  EXPECT_EQ(choose(ports, "", "")[0].gid.index, 0);
+  const auto chosen = choose(ports, "", "eth0.100");
+  EXPECT_EQ(chosen[0].gid.index, 3);
+  EXPECT_EQ(chosen[0].device.detail.find("RoCE, GID 3 ::ffff:10.77.0.2 (v2) of eth0.100, "), 0u)
+      << chosen[0].device.detail;
+  const auto wrong = choose({port("a", {of_interface(ip4(0, Type::roce2, 1), "eth0")})}, "", "eth0.200");
+  EXPECT_FALSE(wrong[0].device.usable);
+  EXPECT_EQ(wrong[0].device.detail,
+            "+verbs-gid eth0.200 names none of its GIDs; there are: 0 (::ffff:10.77.0.1 (v2) of eth0)");
+  EXPECT_EQ(wrong[0].device.remedy, "leave +verbs-gid out");
+}
+
+TEST(VerbsDevices, APartitionCanBeAskedForByItsKey) {
+  Port one = port("a", {ip4(0, Type::infiniband, 1)});
+  one.ethernet = false;
+  one.partitions = {{0, 0x7fff}, {2, 0x0005}, {3, 0x8005}, {4, 0x8001}};
+  const auto chosen = [&](std::uint16_t key) { return choose({one}, "", "", 2, 0, key)[0]; };
+  EXPECT_EQ(chosen(0).partition.index, 3) << "the first that it is a full member of";
+  EXPECT_EQ(chosen(1).partition.index, 4);
+  EXPECT_EQ(chosen(0x8001).partition.index, 4);
+  EXPECT_EQ(chosen(5).partition.index, 3) << "as a full member, where it is one";
+  EXPECT_EQ(chosen(0xffff).partition.index, 0);
+  EXPECT_EQ(chosen(0xffff).partition.key, 0x7fff);
+  EXPECT_NE(chosen(1).device.detail.find(", partition 0x8001"), std::string::npos) << chosen(1).device.detail;
+  const Choice wrong = chosen(0x8009);
+  EXPECT_FALSE(wrong.device.usable);
+  EXPECT_EQ(wrong.device.detail,
+            "+verbs-partition-key 0x8009 names none of its partitions; there are: 0x7fff 0x5 0x8005 0x8001");
+  EXPECT_EQ(wrong.device.remedy, "leave +verbs-partition-key out, or have the subnet manager add the port");
+  one.partitions = {};
+  EXPECT_TRUE(chosen(0).device.usable) << "it may not tell";
+  EXPECT_FALSE(chosen(1).device.usable);
+}
+
 Port port(const std::string& device, int number, double distance) {
   Port made = port(device, {ip4(0, Type::roce2, number)});
   made.distance = distance;
@@ -200,6 +243,27 @@ TEST(VerbsDevices, NumbersOfOptionsAreChecked) {
   for (const char* text : {"0", "9"}) EXPECT_FALSE(read_number("+verbs-rails", text, 8, 2, 1).ok()) << text;
   EXPECT_EQ(read_number("+verbs-rails", "0", 8, 2, 1).message(), "+verbs-rails wants a number from 1 to 8, not \"0\"");
   EXPECT_EQ(read_number("+verbs-gid", "x", 255, 0).message(), "+verbs-gid wants a number from 0 to 255, not \"x\"");
+}
+
+TEST(VerbsDevices, WhatMeansNothingAsAGidAPartitionOrAPacketIsSaid) {
+  for (const char* text : {"0", "255", "eth0", "eth0.100", "ib0"}) EXPECT_TRUE(check_gid(text).ok()) << text;
+  for (const char* text : {"256", "-1", "a/b", "eth0 ", "a-name-that-is-too-long"})
+    EXPECT_FALSE(check_gid(text).ok()) << text;
+  EXPECT_EQ(check_gid("256").message(),
+            "+verbs-gid wants an index from 0 to 255, or the name of a network interface, not \"256\"");
+  EXPECT_EQ(read_partition_key("").value(), 0);
+  EXPECT_EQ(read_partition_key("0x8001").value(), 0x8001);
+  EXPECT_EQ(read_partition_key("32769").value(), 0x8001);
+  for (const char* text : {"0", "0x8000", "0x10000", "65536", "0x", "x", "-1", "0x1 ", "8001h"})
+    EXPECT_FALSE(read_partition_key(text).ok()) << text;
+  EXPECT_EQ(read_partition_key("0").message(),
+            "+verbs-partition-key wants the key of a partition, 0x1 to 0x7fff, or as a full member's 0x8001 to 0xffff, "
+            "not \"0\"");
+  EXPECT_EQ(read_mtu("").value(), IBV_MTU_4096);
+  EXPECT_EQ(read_mtu("256").value(), IBV_MTU_256);
+  EXPECT_EQ(read_mtu("2048").value(), IBV_MTU_2048);
+  for (const char* text : {"0", "128", "1500", "8192", "x", "1024 "}) EXPECT_FALSE(read_mtu(text).ok()) << text;
+  EXPECT_EQ(read_mtu("1500").message(), "+verbs-mtu wants 256, 512, 1024, 2048 or 4096 bytes, not \"1500\"");
 }
 
 }  // namespace

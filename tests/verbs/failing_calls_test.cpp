@@ -63,10 +63,11 @@ class VerbsFailingCalls : public testing::TestWithParam<Way> {
 };
 
 TEST_P(VerbsFailingCalls, EndEachThingOnce) {
-  for (const char* call : {"ibv_open_device", "ibv_query_device", "ibv_query_port", "ibv_alloc_pd",
-                           "ibv_create_comp_channel", "ibv_create_cq", "ibv_create_srq", "ibv_reg_mr", "ibv_create_qp",
-                           "ibv_modify_qp", "ibv_modify_qp, a way", "ibv_create_ah", "ibv_post_send",
-                           "ibv_post_send, a datagram", "ibv_query_gid_ex", "ibv_post_srq_recv", "ibv_poll_cq"}) {
+  for (const char* call :
+       {"ibv_open_device", "ibv_query_device", "ibv_query_port", "ibv_alloc_pd", "ibv_create_comp_channel",
+        "ibv_create_cq", "ibv_create_srq", "ibv_reg_mr", "ibv_create_qp", "ibv_modify_qp", "ibv_modify_qp, a way",
+        "ibv_create_ah", "ibv_post_send", "ibv_post_send, a datagram", "ibv_query_gid_ex", "ibv_query_pkey",
+        "ibv_post_srq_recv", "ibv_poll_cq"}) {
     fail_at_each(call, EIO, 0);
     fail_at_each(call, EIO, 1);
     fail_at_each(call, ENOMEM, 1);

@@ -110,6 +110,81 @@ TEST_F(VerbsFaults, SmallQueuesOfADeviceAreEnough) {
   EXPECT_NE(why_not().find("too few"), std::string::npos);
 }
 
+TEST_F(VerbsFaults, APartitionThatThePortIsNotInIsSaid) {
+  faults().infiniband = true;
+  faults().partitions[0] = {0xffff, 0, 0x8007};
+  OpenRequest request;
+  request.option = [](const std::string& name) { return name == "+verbs-partition-key" ? "0x8001" : ""; };
+  const Device device = verbs::factory.probe(request).front();
+  EXPECT_FALSE(device.usable);
+  EXPECT_EQ(device.detail, "+verbs-partition-key 0x8001 names none of its partitions; there are: 0xffff 0x8007");
+  EXPECT_EQ(why_not(), "it can be opened") << "without it";
+}
+
+// The index of a partition is each port's own.
+TEST_F(VerbsFaults, MessagesDatagramsPutsAndGetsGoInThePartition) {
+  for (const char* datagrams_from : {"0", "64"}) {
+    SCOPED_TRACE(datagrams_from);
+    faults() = {};
+    faults().infiniband = true;
+    faults().devices = 2;
+    faults().partitions[0] = {0xffff, 0x0007, 0x8001};
+    faults().partitions[1] = {0x0001};
+    const auto at = [&](const char* device) {
+      return Subject{.factory = &verbs::factory,
+                     .device = device,
+                     .options = {{"+net-devices", "127.0.0.1"},
+                                 {"+verbs-rails", "2"},
+                                 {"+verbs-partition-key", "0x8001"},
+                                 {"+verbs-datagrams-from", datagrams_from}}};
+    };
+    Worker a(at("fake0:1"), 1), b(at("fake1:1"), 2);
+    Link& link = a.connect(b);
+    for (std::size_t i = 0; i < 20; ++i) a.push(link, i * 37, 0, {&b});
+    pump({&a, &b}, [&] { return b.arrived_from(1) == a.sent_to(2); });
+    EXPECT_EQ(faults().pairs_made == 0, datagrams_from[0] == '0') << "how they went";
+    Shared local(a, 5000), remote(b, 5000);
+    RemoteKey key = remote.key_for(a, link);
+    Ticket put;
+    fill(local.bytes, 3);
+    ASSERT_EQ(a.put(link, local.bytes, &local.handle, remote.at(), key, put), Accepted::pending);
+    pump({&a, &b}, [&] { return put.ended(); });
+    EXPECT_EQ(put.outcome, Outcome::ok);
+    EXPECT_EQ(remote.bytes, local.bytes);
+    a.transport().release_key(key);
+    EXPECT_TRUE(a.losses.empty() && b.losses.empty());
+    EXPECT_EQ(a.transport().describe(link), datagrams_from[0] == '0' ? "by datagrams, until it carries more" : "")
+        << "it did not have to go around";
+  }
+}
+
+TEST_F(VerbsFaults, PortsOfOtherPartitionsDoNotReachEachOther) {
+  faults().infiniband = true;
+  const auto in = [](std::uint16_t key) { faults().partitions[0] = {key}; };
+  in(0x8001);
+  Worker full(subject, 1);
+  in(0x0001);
+  Worker limited(subject, 2), another_limited(subject, 3);
+  in(0x8002);
+  Worker other(subject, 4);
+  const auto reach = [](Worker& a, Worker& b) {
+    const bool there = a.transport().reaches(b.address());
+    EXPECT_EQ(there, b.transport().reaches(a.address()));
+    return there;
+  };
+  EXPECT_TRUE(reach(full, limited));
+  EXPECT_FALSE(reach(limited, another_limited)) << "nothing goes between limited members";
+  EXPECT_FALSE(reach(full, other));
+}
+
+TEST_F(VerbsFaults, PacketsAreAsLargeAsIsSaidAtMost) {
+  for (const auto& [said, mtu] : {std::pair<const char*, ibv_mtu>{"", IBV_MTU_4096}, {"1024", IBV_MTU_1024}}) {
+    const Subject with{.factory = &verbs::factory, .options = {{"+net-devices", "127.0.0.1"}, {"+verbs-mtu", said}}};
+    Pair pair(with);
+    EXPECT_EQ(faults().path_mtu, mtu) << said;
+  }
+}
+
 TEST_F(VerbsFaults, TwoKindsOfNetworkDoNotReachEachOther) {
   Worker a(subject, 1);
   faults().infiniband = true;
@@ -632,6 +707,68 @@ TEST_F(VerbsFaults, APutThatFailsLeavesTheOthersAndTheMessagesAlone) {
           << i;
     }
     EXPECT_TRUE(reach.a.losses.empty() && reach.b.losses.empty());
+  }
+}
+
+// Whatever a completion says: a put or get ends once and leaves its link alone; a message comes once, or its peer is
+// lost, once.
+TEST_F(VerbsFaults, EachErrorOfACompletionEndsEachThingOnce) {
+  enum class What { inside, slot, batch, flush, put, get, datagram };
+  const auto try_out = [this](What what, ibv_wc_status status) {
+    Subject with = subject;
+    if (what == What::datagram) with.options["+verbs-datagrams-from"] = "0";
+    Reach reach(with);
+    Worker &a = reach.a, &b = reach.b;
+    Link& link = *reach.ab;
+    Ticket ticket, first;
+    ASSERT_EQ(reach.put(first, 0), Accepted::pending);
+    pump(reach.both(), [&] { return first.ended(); });
+    Shared here(a, 4096);
+    fill(reach.remote.bytes, 9);
+    if (what == What::batch) send_many_small(reach, verbs::kBehind + 20);  // goes at the next look
+    faults().next_sends = {status};
+    const bool one_sided = what == What::put || what == What::get;
+    Accepted taken = Accepted::done;
+    if (what == What::put) {
+      taken = reach.put(ticket, 64);
+    } else if (what == What::get) {
+      taken = a.get(link, here.bytes, &here.handle, reach.remote.at(), reach.key, ticket);
+    } else if (what == What::flush) {
+      taken = a.flush(link, ticket);
+    } else if (what != What::batch) {
+      taken = a.send_inline(link, what == What::slot ? 5000 : 8);
+    }
+    ASSERT_NE(taken, Accepted::lost);
+    const auto is_over = [&] {
+      if (one_sided) return ticket.ended();
+      if (!a.losses.empty()) return !b.losses.empty();
+      return b.arrived_from(1) == a.sent_to(2) && (what != What::flush || ticket.ended());
+    };
+    pump(reach.both(), is_over);
+    EXPECT_TRUE(faults().next_sends.empty()) << "it did not fail";
+    EXPECT_EQ(ticket.calls, one_sided || what == What::flush ? 1 : 0);
+    EXPECT_LE(a.losses.size(), 1u);
+    if (!a.losses.empty()) {
+      EXPECT_FALSE(one_sided || what == What::datagram) << a.losses[0].reason;
+      EXPECT_EQ(a.losses[0].reason.find("worker 2: "), 0u) << a.losses[0].reason;
+      EXPECT_EQ(a.send_inline(link, 8), Accepted::lost);
+      return;
+    }
+    EXPECT_TRUE(what != What::get || ticket.outcome != Outcome::ok || difference(here.bytes, 9) == -1);
+    for (std::size_t i = 0; i < 5; ++i) a.push(link, i * 700, 0, {&b});
+    Ticket last;
+    ASSERT_EQ(reach.put(last, 128), Accepted::pending);
+    pump(reach.both(), [&] { return last.ended() && b.arrived_from(1) == a.sent_to(2); });
+    EXPECT_EQ(last.outcome, Outcome::ok);
+  };
+  for (const What what : {What::inside, What::slot, What::batch, What::flush, What::put, What::get, What::datagram}) {
+    for (int status = IBV_WC_LOC_LEN_ERR; status <= IBV_WC_TM_RNDV_INCOMPLETE; ++status) {
+      SCOPED_TRACE(testing::Message() << "what " << static_cast<int>(what) << ", status " << status);
+      faults() = {};
+      try_out(what, static_cast<ibv_wc_status>(status));
+      if (HasFailure()) return;
+      EXPECT_EQ(fake_verbs::alive(), 0) << "what the device gave was not given back";
+    }
   }
 }
 

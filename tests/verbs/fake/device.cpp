@@ -129,6 +129,7 @@ int Pair::post_datagram(const ibv_send_wr& wr, Request& request) {
   request.number = ++posted;
   Packet packet{.kind = Packet::Kind::datagram, .to = wr.wr.ud.remote_qpn, .from = qp_num, .key = wr.wr.ud.remote_qkey};
   packet.total = request.total;
+  packet.partition = partition;
   std::vector<std::byte> bytes(request.total);
   const ibv_wc_status status = request.forced ? request.status : IBV_WC_SUCCESS;
   if (!request.forced) request.copy_out(0, bytes);
@@ -189,6 +190,7 @@ void Pair::take_datagram(const Packet& packet, Bytes bytes) {
 bool Pair::send_part(Request& request) {
   Packet packet{.to = destination, .from = qp_num, .key = request.key, .last = 1, .address = request.remote};
   packet.total = request.total;
+  packet.partition = partition;
   if (request.code == IBV_WR_RDMA_READ) {
     packet.kind = Packet::Kind::read;
     owner().fabric.send(packet, {});
@@ -294,12 +296,19 @@ void Pair::answer(const Packet& packet, ibv_wc_status status) {
 void Pair::take(const Packet& packet, Bytes bytes) {
   const bool answers = packet.kind == Packet::Kind::data || packet.kind == Packet::Kind::answer;
   if (silent && (answers || packet.kind == Packet::Kind::datagram)) return;
-  if (packet.kind == Packet::Kind::datagram) return take_datagram(packet, bytes);
+  if (packet.kind == Packet::Kind::datagram) return hears(packet) ? take_datagram(packet, bytes) : void();
   if (answers) return take_answer(packet, bytes);
-  const bool listens = !silent && (state == IBV_QPS_RTR || state == IBV_QPS_RTS) && packet.from == destination;
+  const bool listens =
+      !silent && (state == IBV_QPS_RTR || state == IBV_QPS_RTS) && packet.from == destination && hears(packet);
   if (!listens) return answer(packet, IBV_WC_RETRY_EXC_ERR);
   if (inbound.empty() && answer_one(packet, bytes)) return;
   inbound.push_back({packet, {bytes.begin(), bytes.end()}});
+}
+
+/// What another partition sends is dropped, as is what one limited member sends to another.
+bool Pair::hears(const Packet& packet) const {
+  constexpr std::uint64_t kFull = 0x8000;
+  return ((packet.partition ^ partition) & ~kFull) == 0 && ((packet.partition | partition) & kFull) != 0;
 }
 
 void Pair::take_waiting() {

@@ -86,7 +86,8 @@ struct Pair : ibv_qp {
   std::uint64_t answers_ns = 0;  ///< when a read that waits has its bytes; 0: none waits
   int access = 0;
   std::uint32_t destination = 0;
-  bool silent = false;  ///< until the error state: nothing goes, comes, ends or fails
+  std::uint16_t partition = 0;  ///< its key
+  bool silent = false;          ///< until the error state: nothing goes, comes, ends or fails
   // Of datagrams.
   std::uint32_t key = 0;
   Packet late;  ///< one that goes after the next
@@ -99,6 +100,7 @@ struct Pair : ibv_qp {
   int post(const ibv_send_wr& wr);
   void transmit();
   void take(const Packet& packet, Bytes bytes);
+  bool hears(const Packet& packet) const;
   void take_waiting();
   void doom();
   void tick(std::uint64_t now_ns);

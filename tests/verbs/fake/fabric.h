@@ -23,6 +23,7 @@ struct Packet {
   std::uint32_t status = 0;        ///< of an answer: ibv_wc_status
   std::uint32_t key = 0, last = 0;
   std::uint64_t address = 0, offset = 0, total = 0;
+  std::uint64_t partition = 0;  ///< the sender's
 };
 inline constexpr std::size_t kFragment = 32 << 10;
 using Bytes = std::span<const std::byte>;

@@ -35,6 +35,7 @@ struct Faults : conformance::FailingCalls {
   bool port_down = false;      ///< what is sent does not arrive, and ends with a timeout
   bool without_gid = false;    ///< a port that nothing can address
   bool port_inactive = false;  ///< as ibv_query_port tells it
+  int path_mtu = 0;            ///< ibv_mtu of the queue pair that was connected last
   bool infiniband = false;     ///< otherwise RoCE
   /// As its vendor's number tells it. A port that goes down leaves its queue pairs silent for good, and gives no way.
   bool soft_roce = false;
@@ -59,6 +60,12 @@ struct Faults : conformance::FailingCalls {
   std::array<std::uint64_t, kDevicesMost> sent = {};       ///< bytes so far
   std::array<std::string, kDevicesMost> folder;            ///< in /sys, or in place of it
   std::array<std::uint64_t, kDevicesMost> adapter = {};    ///< the same: of the same; 0: not told
+  /// The keys in the table of its port; empty: the usual one.
+  std::array<std::vector<std::uint16_t>, kDevicesMost> partitions;
+  std::vector<std::uint16_t> partitions_of(int device) const {
+    const auto& keys = partitions[static_cast<std::size_t>(device)];
+    return keys.empty() ? std::vector<std::uint16_t>{0xffff} : keys;
+  }
 
   /// Whether this one breaks. From any thread.
   bool breaks() { return happens(break_one_in); }

@@ -1,6 +1,8 @@
 // The functions of libibverbs that the transport loads. They are what a program sees; device.h is what they do.
+#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -258,6 +260,7 @@ int(ibv_query_port)(ibv_context* context, std::uint8_t, _compat_ibv_port_attr* t
   port.state = inactive ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
   port.active_mtu = port.max_mtu = IBV_MTU_4096;
   port.gid_tbl_len = 3;
+  port.pkey_tbl_len = static_cast<std::uint16_t>(faults().partitions_of(of(context).number).size());
   port.max_msg_sz = kMessageMost;
   port.active_width = 2;
   port.active_speed = static_cast<std::uint8_t>(faults().speed[static_cast<std::size_t>(of(context).number)]);
@@ -279,8 +282,16 @@ int _ibv_query_gid_ex(ibv_context* context, std::uint32_t, std::uint32_t index, 
   if (faults().infiniband && index == 0)
     entry->gid.raw[7] = faults().subnet[static_cast<std::size_t>(of(context).number)];
   entry->gid.raw[15] = static_cast<std::uint8_t>(1 + of(context).number);
+  entry->ndev_ifindex = ::if_nametoindex("lo");
   entry->gid_type = faults().infiniband ? IBV_GID_TYPE_IB : index == 2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
   return 0;
+}
+
+int ibv_query_pkey(ibv_context* context, std::uint8_t, int index, std::uint16_t* key) {
+  if (const int error = faults().hit("ibv_query_pkey"); error != 0) return error;
+  const std::vector<std::uint16_t> keys = faults().partitions_of(of(context).number);
+  if (index < 0 || static_cast<std::size_t>(index) >= keys.size()) return EINVAL;
+  return *key = htons(keys[static_cast<std::size_t>(index)]), 0;
 }
 
 int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
@@ -434,6 +445,12 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* to, int which) {
                         (to->qp_state == IBV_QPS_RTS && qp->state == IBV_QPS_RTR);
   if (!in_order) return EINVAL;
   if ((which & IBV_QP_ACCESS_FLAGS) != 0) pair.access = static_cast<int>(to->qp_access_flags);
+  if ((which & IBV_QP_PKEY_INDEX) != 0) {
+    const std::vector<std::uint16_t> keys = faults().partitions_of(of(qp->context).number);
+    if (to->pkey_index >= keys.size()) return EINVAL;
+    pair.partition = keys[to->pkey_index];
+  }
+  if ((which & IBV_QP_PATH_MTU) != 0) faults().path_mtu = to->path_mtu;
   if ((which & IBV_QP_DEST_QPN) != 0) pair.destination = to->dest_qp_num;
   if ((which & IBV_QP_QKEY) != 0) pair.key = to->qkey;
   pair.state = to->qp_state;
