@@ -109,7 +109,7 @@ def compilers_for(preset: str) -> list[str]:
     it is taken for both where it is there. What users get is compiled by the compiler that they would take."""
     if preset == "release":
         # Of code for several GPUs one says what there is to say: a later one gets it translated.
-        return [f"-DPERIAPT_TEST_CXX={clang()}", "-DPERIAPT_CUDA_ARCHITECTURES=80"]
+        return [f"-DPERIAPT_TEST_CXX={clang()}", "-DPERIAPT_CUDA_ARCHITECTURES=80", "-DPERIAPT_HIP_ARCHITECTURES=gfx90a"]
     # The numbers of lines cost a tenth of the time to compile. What a sanitizer finds is named by function without them.
     taken = ["-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O0"]
     return [*taken, "-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++"] if clang() else taken

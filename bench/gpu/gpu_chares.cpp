@@ -1,12 +1,15 @@
 // gpu_chares: a nocopydevice array between two PEs, from the memory of one's GPU to that of the other's: one way, and
-// how many bytes a second when several are under way. The layout says by which way:
+// how many bytes a second when several are under way, to one of them and both ways at once. The layout says by which
+// way:
 //
 //   gpu_chares +p2                              one process
 //   gpu_chares +p2 +ppn 1                       two, which map each other's memory
 //   gpu_chares +p2 +ppn 1 +transports tcp       as if they were on two hosts
+//   gpu_chares pool +p2 +ppn 1                  memory of pools (cudaMallocAsync), which other processes cannot map
 //
 // PE i uses GPU i, or i modulo how many there are. Prints a line for each size.
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "bench/gpu/must.h"
@@ -26,15 +29,24 @@ constexpr int at_once = 4;
 class Main : public CBase_Main {
   CthThread thread_ = nullptr;
   double seconds_ = 0;
+  int awaited_ = 0;
 
-  double wait() {
+  // The longest of so many.
+  double wait(int sides = 1) {
+    awaited_ = sides;
+    seconds_ = 0;
     thread_ = CthSelf();
     CthSuspend();
     return seconds_;
   }
+  double gigabytes_a_second(std::size_t bytes, int count, bool both) {
+    for (int side = 0; side <= int{both}; ++side) sides[side].large(static_cast<int>(bytes), count);
+    return count / wait(both ? 2 : 1) * static_cast<double>(both ? 2 * bytes : bytes) / 1e9;
+  }
 
  public:
   explicit Main(CkArgMsg* args) {
+    const bool in_pools = args->argc > 1 && std::string(args->argv[1]) == "pool";
     delete args;
     mainProxy = thisProxy;
     if (periapt::gpu::first_driver() == nullptr || CkNumPes() != 2) {
@@ -42,15 +54,15 @@ class Main : public CBase_Main {
       CkExit(77);
       return;
     }
-    sides = CProxy_Side::ckNew();
+    sides = CProxy_Side::ckNew(in_pools);
   }
   void ready() { thisProxy.run(); }
   void done(double seconds) {
-    seconds_ = seconds;
-    CthAwaken(thread_);
+    seconds_ = std::max(seconds_, seconds);
+    if (--awaited_ == 0) CthAwaken(thread_);
   }
   void run() {
-    CkPrintf("%12s %12s %10s\n", "bytes", "one way, us", "GB/s");
+    CkPrintf("%12s %12s %10s %16s\n", "bytes", "one way, us", "GB/s", "both ways, GB/s");
     for (std::size_t bytes = 8; bytes <= largest; bytes *= 4) {
       const int rounds = static_cast<int>(std::clamp<std::size_t>((std::size_t{1} << 30) / bytes, 20, 2000));
       std::vector<double> ways;
@@ -59,15 +71,15 @@ class Main : public CBase_Main {
         ways.push_back(wait());
       }
       std::sort(ways.begin(), ways.end());
-      double rate = 0;
+      double rate = 0, both = 0;
       if (bytes >= 32768) {
         const int count = static_cast<int>(std::clamp<std::size_t>((std::size_t{4} << 30) / bytes, 20, 2000));
-        sides[0].large(static_cast<int>(bytes), count);
-        wait();  // what is mapped for the first time
-        sides[0].large(static_cast<int>(bytes), count);
-        rate = count / wait() * static_cast<double>(bytes) / 1e9;
+        gigabytes_a_second(bytes, count, false);  // what is mapped for the first time
+        rate = gigabytes_a_second(bytes, count, false);
+        gigabytes_a_second(bytes, count, true);
+        both = gigabytes_a_second(bytes, count, true);
       }
-      CkPrintf("%12zu %12.2f %10.2f\n", bytes, ways[2] / rounds / 2 * 1e6, rate);
+      CkPrintf("%12zu %12.2f %10.2f %16.2f\n", bytes, ways[2] / rounds / 2 * 1e6, rate, both);
     }
     CkExit();
   }
@@ -81,10 +93,11 @@ class Side : public CBase_Side {
   double begun_ = 0;
 
  public:
-  Side() {
+  explicit Side(bool in_pools) {
+    const auto kind = in_pools ? periapt::gpu::Kind::pool : periapt::gpu::Kind::device;
     const int gpu = CkMyPe() % static_cast<int>(driver_.gpus().size());
-    out_ = reinterpret_cast<char*>(must(driver_.allocate(gpu, periapt::gpu::Kind::device, largest)));
-    in_ = reinterpret_cast<char*>(must(driver_.allocate(gpu, periapt::gpu::Kind::device, largest)));
+    out_ = reinterpret_cast<char*>(must(driver_.allocate(gpu, kind, largest)));
+    in_ = reinterpret_cast<char*>(must(driver_.allocate(gpu, kind, largest)));
     stream_ = static_cast<CUstream_st*>(must(driver_.make_stream(gpu)).native);
     contribute(CkCallback(CkReductionTarget(Main, ready), mainProxy));
   }
@@ -109,13 +122,13 @@ class Side : public CBase_Side {
     for (int i = 0; i < at_once; ++i) send();
   }
   void send() {
-    if (to_send_-- > 0) thisProxy[1].part(bytes_, CkDeviceBuffer(out_, stream_));
+    if (to_send_-- > 0) thisProxy[1 - CkMyPe()].part(bytes_, CkDeviceBuffer(out_, stream_));
   }
   void part(int, char*& x, CkDeviceBufferPost* post) {
     x = in_;
     post[0].cuda_stream = stream_;
   }
-  void part(int, char*) { thisProxy[0].parted(); }
+  void part(int, char*) { thisProxy[1 - CkMyPe()].parted(); }
   void parted() {
     if (--left_ == 0) return mainProxy.done(CkWallTimer() - begun_);
     send();

@@ -55,6 +55,7 @@ class Unmapped final : public ucx::DeviceMemory {
   std::string folder_of(ucx::Place memory) override { return real_->folder_of(memory); }
   Result<ucx::DmaBuf> share(const ucx::Allocation& allocation) override { return real_->share(allocation); }
   void written_by_devices(const ucx::Allocation& allocation) override { real_->written_by_devices(allocation); }
+  void pin(std::span<std::byte> pages, ucx::Place near) override { real_->pin(pages, near); }
   Result<ucx::Buffer> piece() override { return real_->piece(); }
   std::uint64_t piece_bytes() const override { return real_->piece_bytes(); }
   int progress() override { return real_->progress(); }
@@ -69,8 +70,10 @@ class Unmapped final : public ucx::DeviceMemory {
 // (Under a sanitizer its bytes take longer than all that they are for.)
 __attribute__((no_sanitize("thread", "address", "undefined"))) void pattern(std::byte* bytes, std::uint64_t size,
                                                                             std::uint64_t offset, unsigned seed) {
-  for (std::uint64_t i = 0; i < size; ++i) {
-    bytes[i] = static_cast<std::byte>(((offset + i + 1) * (seed * 2 + 1) * 0x9E37'79B9'7F4A'7C15u) >> 56);
+  for (std::uint64_t i = 0; i < size; i += sizeof(std::uint64_t)) {
+    std::uint64_t word = (offset + i + 1) * (seed * 2 + 1) * 0x9E37'79B9'7F4A'7C15u;
+    word ^= word >> 29;
+    std::memcpy(bytes + i, &word, std::min<std::uint64_t>(sizeof(word), size - i));
   }
 }
 
@@ -154,6 +157,7 @@ std::byte* Pair::make(Kind kind, std::uint64_t bytes) {
 
 void Pair::free(Kind kind, std::byte* memory) {
   made_.erase(std::find(made_.begin(), made_.end(), std::pair(kind, memory)));
+  if (kind == Kind::host) return std::free(memory);
   if (Status freed = driver().free(gpu(), kind, memory); !freed) give_up(rank_, freed.message());
 }
 

@@ -46,8 +46,8 @@ double one_way(Pair& pair, Kind from, Kind to, std::byte* source, std::byte* tar
   return median(times);
 }
 
-// Several messages under way: GB/s in one direction.
-double stream(Pair& pair, std::byte* source, std::byte* target, std::uint64_t size) {
+// Several messages under way, to the second process or both ways: GB/s.
+double stream(Pair& pair, std::byte* source, std::byte* target, std::uint64_t size, bool both) {
   constexpr unsigned kWindow = 4;
   const unsigned rounds = std::max(2u, rounds_for(size) / kWindow);
   std::vector<double> rates;
@@ -57,12 +57,12 @@ double stream(Pair& pair, std::byte* source, std::byte* target, std::uint64_t si
     std::vector<ucx::RequestPtr> requests;
     for (unsigned i = 0; i < kWindow; ++i) {
       const ucx::MemoryKind kind = pair.kind_of(Kind::device);
-      requests.push_back(pair.rank() == 0 ? pair.peer().tag_send_from(kind, {source, size}, i)
-                                          : pair.worker().tag_receive_into(kind, {target, size}, i));
+      if (both || pair.rank() == 1) requests.push_back(pair.worker().tag_receive_into(kind, {target, size}, i));
+      if (both || pair.rank() == 0) requests.push_back(pair.peer().tag_send_from(kind, {source, size}, i));
     }
     for (const ucx::RequestPtr& request : requests) pair.wait(request);
     const auto ns = static_cast<double>(clock::now_ns() - began);
-    if (round >= 2) rates.push_back(static_cast<double>(size * kWindow) / ns);
+    if (round >= 2) rates.push_back(static_cast<double>(size * kWindow * (both ? 2 : 1)) / ns);
   }
   return median(rates);
 }
@@ -98,18 +98,19 @@ int pingpong(Pair& pair) {
   pair.fill(Kind::device, source, largest, 1);
   const bool shows = pair.rank() == 0;
   if (shows) {
-    std::printf("%10s %12s %12s %12s %12s %12s %12s\n", "bytes", "bare us", "D D us", "D H us", "H D us", "D D GB/s",
-                "stream GB/s");
+    std::printf("%10s %12s %12s %12s %12s %12s %12s %12s\n", "bytes", "bare us", "D D us", "D H us", "H D us",
+                "D D GB/s", "stream GB/s", "both GB/s");
   }
   for (std::uint64_t size = 8; size <= largest; size *= size < 8192 ? 8 : 4) {
     const double copy = shows ? bare(pair, source, size) : 0;
     const double device = one_way(pair, Kind::device, Kind::device, source, target, size);
     const double out = one_way(pair, Kind::device, Kind::pinned, source, host, size);
     const double in = one_way(pair, Kind::pinned, Kind::device, host, target, size);
-    const double rate = stream(pair, source, target, size);
+    const double rate = stream(pair, source, target, size, false);
+    const double both = stream(pair, source, target, size, true);
     if (!shows) continue;
-    std::printf("%10llu %12.2f %12.2f %12.2f %12.2f %12.2f %12.2f\n", static_cast<unsigned long long>(size), copy,
-                device, out, in, static_cast<double>(size) / device / 1000, rate);
+    std::printf("%10llu %12.2f %12.2f %12.2f %12.2f %12.2f %12.2f %12.2f\n", static_cast<unsigned long long>(size),
+                copy, device, out, in, static_cast<double>(size) / device / 1000, rate, both);
     std::fflush(stdout);
   }
   pair.barrier();

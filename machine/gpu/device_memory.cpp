@@ -111,7 +111,7 @@ class GpuMemory final : public ucx::DeviceMemory {
  public:
   GpuMemory(const DeviceMemorySettings& settings, std::vector<std::unique_ptr<OfVendor>> vendors)
       : settings_(settings), vendors_(std::move(vendors)) {}
-  ~GpuMemory() override { finish(); }
+  ~GpuMemory() override;
 
   Status copy(Place to, Place from, std::uint64_t bytes, Completion& completion) override;
   Status when_reached(void* stream, Place memory, Completion& reached) override;
@@ -124,6 +124,7 @@ class GpuMemory final : public ucx::DeviceMemory {
   std::string folder_of(Place memory) override;
   Result<ucx::DmaBuf> share(const ucx::Allocation& allocation) override;
   void written_by_devices(const ucx::Allocation& allocation) override;
+  void pin(std::span<std::byte> pages, Place near) override;
   Result<Buffer> piece() override;
   std::uint64_t piece_bytes() const override { return settings_.piece_bytes; }
   int progress() override;
@@ -194,8 +195,13 @@ class GpuMemory final : public ucx::DeviceMemory {
   std::list<Staged> staged_;
   std::list<Flight> flights_;
   std::vector<Reached> reached_;
-  std::vector<Completion*> done_;  ///< within the call that began it
-  OfVendor* last_ = nullptr;       ///< whose memory came last
+  struct Pinned {
+    OfVendor* vendor = nullptr;  ///< nullptr: its driver has refused
+    int gpu = 0;
+  };
+  std::map<std::byte*, Pinned> pinned_;  ///< pages, by their begins
+  std::vector<Completion*> done_;        ///< within the call that began it
+  OfVendor* last_ = nullptr;             ///< whose memory came last
   int last_gpu_ = 0;
   Seen seen_;  ///< by kind_of() or map(), for the next call, which is about the same
   std::string failure_;
@@ -595,6 +601,25 @@ void GpuMemory::written_by_devices(const ucx::Allocation& allocation) {
 }
 
 // ---- all of it
+
+GpuMemory::~GpuMemory() {
+  finish();
+  for (const auto& [pages, by] : pinned_)
+    if (by.vendor != nullptr) static_cast<void>(by.vendor->driver.unpin(by.gpu, pages));
+}
+
+void GpuMemory::pin(std::span<std::byte> pages, Place near) {
+  const auto [at, is_new] = pinned_.try_emplace(pages.data());
+  if (!is_new) return;
+  const Result<Seen> seen = look(near);
+  if (!seen || !seen->on_gpu()) return static_cast<void>(pinned_.erase(at));  // of a call that will say what is wrong
+  const int gpu = seen->gpu();
+  if (const Status pinned = seen->vendor->driver.pin(gpu, pages.data(), pages.size()); !pinned) {
+    log::detail(pinned.message() + "; bytes of GPUs are copied once more on their way to other processes");
+    return;
+  }
+  at->second = {seen->vendor, gpu};
+}
 
 Result<Buffer> GpuMemory::piece() {
   OfVendor& vendor = last_ != nullptr ? *last_ : *vendors_.front();

@@ -90,6 +90,15 @@ class DriverOver final : public Driver {
     return done(at(gpu, [&] { return calls_.free(kind, memory); }), gpu);
   }
 
+  Status pin(int gpu, std::byte* memory, std::uint64_t bytes) override {
+    const Answer answer = at(gpu, [&] { return calls_.pin(memory, bytes); });
+    if (answer.error == 0) return {};
+    return failed(answer, gpu, " (of " + std::to_string(bytes) + " bytes)");
+  }
+  Status unpin(int gpu, std::byte* memory) override {
+    return done(at(gpu, [&] { return calls_.unpin(memory); }), gpu);
+  }
+
   Result<Stream> make_stream(int gpu) override {
     Stream stream{nullptr, gpu};
     const Answer answer = at(gpu, [&] { return calls_.make_stream(&stream.native); });
@@ -181,6 +190,7 @@ class DriverOver final : public Driver {
     const Answer answer = at(gpu, [&] { return calls_.reach(other); });
     return answer.error == kAlreadyReached ? Status() : done(answer, gpu);
   }
+  std::string link_between(int gpu, int other) override { return calls_.link_between(gpu, other); }
   Result<IpcHandle> export_memory(const Memory& memory) override {
     if (!memory.exportable || memory.kind == Kind::vmm) {
       return Status::failure(std::string("memory of kind ") + name_of(memory.kind) +

@@ -190,6 +190,15 @@ class Driver {
   /// Was that said of the allocation with that number? What devices have written is seen by work that the driver is
   /// given after the program was told, and not by a kernel that runs already.
   virtual bool may_be_written(std::uint64_t buffer) = 0;
+
+  // ---- what only some ask
+
+  /// Whole pages of the host's that are there already: `pinned` memory, for all GPUs, until unpin(), which comes before
+  /// they are unmapped. Takes the system some ms. `gpu`: any that is in use.
+  virtual Status pin(int gpu, std::byte* memory, std::uint64_t bytes) = 0;
+  virtual Status unpin(int gpu, std::byte* memory) = 0;
+  /// What copies between the two go over, as their vendor calls it: "NVLink", "PCIe". Empty: it does not say.
+  virtual std::string link_between(int gpu, int other) = 0;
 };
 
 }  // namespace periapt::gpu

@@ -83,6 +83,10 @@ Result<ucx::Mapping> DeviceCopies::map(std::size_t pe, std::span<const std::byte
   return devices != nullptr ? devices->map(described, address, bytes, local) : no_driver();
 }
 
+void DeviceCopies::pin(std::size_t pe, std::span<std::byte> pages, ucx::Place near) {
+  if (ucx::DeviceMemory* const devices = memory(pes_[pe])) devices->pin(pages, near);
+}
+
 void DeviceCopies::poll(std::size_t number) {
   OfPe& pe = pes_[number];
   do {

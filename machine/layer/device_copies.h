@@ -35,6 +35,8 @@ class DeviceCopies {
   std::vector<std::byte> describe(std::size_t pe, ucx::Place memory);
   Result<ucx::Mapping> map(std::size_t pe, std::span<const std::byte> described, std::uint64_t address,
                            std::uint64_t bytes, ucx::Place local);
+  /// See DeviceMemory.
+  void pin(std::size_t pe, std::span<std::byte> pages, ucx::Place near);
 
   /// Tells what has ended. On a simulated machine, for which no time passes meanwhile, all ends now.
   void poll(std::size_t pe);

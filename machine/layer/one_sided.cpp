@@ -35,6 +35,7 @@ OneSided::OneSided(const OneSidedConfig& config)
   const bootstrap::Process& own = layout.processes[static_cast<std::size_t>(*config.process)];
   first_pe_ = config.simulated ? 0 : own.first_pe - config.origin;
   ended_ = std::make_unique<Ended[]>(static_cast<std::size_t>(pes_of(config)));
+  stages_ = std::make_unique<Stage[]>(static_cast<std::size_t>(pes_of(config)));
   table_ = static_cast<host::KeyTable*>(config.ports.front()->heap().allocate_permanent(sizeof(host::KeyTable)));
   ring_ = host::KeyRing(table_);
   OneSidedWords& words =

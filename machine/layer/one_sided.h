@@ -12,7 +12,8 @@
 // Where one of the two is memory of a GPU (device_copies.h):
 //   in this process                  copied by the GPU
 //   in another process of this host  copied by the GPU where it can be mapped by what describes it;
-//                                    else by requests, and each process copies its own into or out of the arena
+//                                    else by requests, and each process copies its own into or out of the stage of
+//                                    the PE that asks, which is pinned
 //   on another host                  by Net
 //
 // The end of a transfer is an event of the PE that asked: Transfer::done is called from poll(), never from inside
@@ -23,6 +24,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -155,6 +157,13 @@ class OneSided {
     std::atomic<bool> holds{false};  // a hint that spares the lock
     int served = 0;                  // requests that have ended later; the PE's alone
   };
+  // What bytes of GPUs go through between a PE and another process of the host that cannot map its memory: pieces of
+  // the arena, made when they are first needed, and the transfers that wait for one. The PE's alone.
+  struct Stage {
+    std::byte* begin = nullptr;
+    std::vector<std::byte*> free;
+    std::deque<Transfer*> waiting;
+  };
   enum class Copies : std::uint8_t { unknown, work, forbidden };
 
   Ended& of_pe(int pe) const;
@@ -177,6 +186,11 @@ class OneSided {
   TransferStatus copy_by_kernel(Transfer& transfer);
   void by_net(Transfer& transfer, const MemoryKey& key);
   void send_requests(Transfer& transfer);
+  RmaRequest& next_request(Transfer& transfer, std::uint64_t most);
+  Stage& stage_of(int pe);
+  void use_stage(int pe);
+  bool is_stage(const std::byte* staged, const std::byte* place, std::uint64_t size) const;
+  void fill_and_send(RmaRequest& request);
   void send_request(RmaRequest& request);
   void answered(RmaRequest& request);
   void request_ended(RmaRequest& request, Status status);
@@ -185,6 +199,7 @@ class OneSided {
   OneSidedConfig config_;
   int first_pe_ = 0;
   std::unique_ptr<Ended[]> ended_;
+  std::unique_ptr<Stage[]> stages_;  // by own PE
   DeviceCopies devices_;
   std::uint64_t cookie_;
   std::vector<std::atomic<Copies>> copies_;  // by process of this host

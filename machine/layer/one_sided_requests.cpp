@@ -1,5 +1,7 @@
 // Requests of OneSided: the other process of the host copies, into or out of the arena. What it can't reach there is
-// copied once more by the one that asked; memory of a GPU is copied by its own process, and takes time.
+// copied once more by the one that asked; memory of a GPU is copied by its own process, and takes time. Its bytes go
+// through the stage of the PE that asks: memory in the arena that both processes' drivers are told to pin, so that a
+// GPU writes there what another one reads, and no processor copies it.
 //
 // Each side reads what the other one has had in its hands. Of a request nothing is believed: what it names has to be
 // registered, the place in the arena, the asker a PE of this host. Of an answer only how it went; the rest is the
@@ -21,6 +23,14 @@ namespace {
 // stand still for long, and neither shall the transfer.
 constexpr std::uint64_t kRequestBytes = 256 << 10;
 constexpr unsigned kRequestsAtOnce = 4;
+// Pieces of a stage. Of 1 MB a GPU writes or reads one in 20 us, beside which the messages about it count little.
+constexpr std::uint64_t kPieceLeast = 256 << 10, kPieceMost = 1 << 20;
+constexpr std::size_t kPieces = 8;
+constexpr std::uint64_t kStageBytes = kPieces * kPieceMost;
+constexpr std::size_t kPage = 4096;
+
+// As many pieces as there are, so that both GPUs soon have something to do.
+std::uint64_t piece_of(std::uint64_t bytes) { return std::clamp(bytes / kPieces, kPieceLeast, kPieceMost); }
 
 // Over what the asker needs when the answer comes. `cookie`: the asker's process.
 template <class Request>
@@ -28,8 +38,8 @@ std::uint64_t seal_of(const Request& request, std::uint64_t cookie) {
   std::uint64_t seal = cookie;
   for (const std::uint64_t word :
        {reinterpret_cast<std::uint64_t>(&request), reinterpret_cast<std::uint64_t>(request.transfer),
-        reinterpret_cast<std::uint64_t>(request.place), request.offset, request.size,
-        std::uint64_t{request.own_place} << 1 | std::uint64_t{request.is_put}})
+        reinterpret_cast<std::uint64_t>(request.place), reinterpret_cast<std::uint64_t>(request.staged), request.offset,
+        request.size, std::uint64_t{request.own_place} << 1 | std::uint64_t{request.is_put}})
     seal = fnv1a_with(seal, word);
   return seal;
 }
@@ -49,7 +59,8 @@ struct OneSided::RmaRequest {
   bool own_place;        // a block for this request only
   ucx::MemoryKind kind;  // of the memory that is asked for
   enum : std::uint8_t { asked, done, refused, failed } state;
-  char why[200];  // it failed; as much as there is room for
+  char why[200];      // it failed; as much as there is room for
+  std::byte* staged;  // where the stage begins that the place lies in; nullptr: it lies in none
 };
 
 void OneSided::send_requests(Transfer& transfer) {
@@ -57,38 +68,76 @@ void OneSided::send_requests(Transfer& transfer) {
                     offsetof(RmaRequest, is_put) == 60 && offsetof(RmaRequest, kind) == 62 &&
                     offsetof(RmaRequest, state) == 63 && offsetof(RmaRequest, why) == 64,
                 "tests/machine/two_sides.h says where they are");
-  host::Port& port = this->port(transfer.pe_);
-  const bool on_device = transfer.kind_ != ucx::MemoryKind::host;
-  const bool reachable =
-      !on_device && (config_.simulated || in_arena(reinterpret_cast<std::uintptr_t>(transfer.local_), transfer.size_));
-  while (transfer.asked_ < transfer.size_ && transfer.outstanding_ < kRequestsAtOnce && transfer.status_.ok()) {
-    auto* request = new (port.heap().allocate(sizeof(RmaRequest))) RmaRequest{};
-    request->transfer = &transfer;
-    request->key = transfer.key_;
-    request->offset = transfer.asked_;
-    request->remote = transfer.remote_ + transfer.asked_;
-    request->size = transfer.size_ - transfer.asked_;
-    if (!config_.simulated) request->size = std::min(request->size, kRequestBytes);
-    request->asker = transfer.pe_ + config_.origin;
-    request->is_put = transfer.is_put_;
-    request->kind = transfer.remote_kind_;
-    request->own_place = !reachable;
-    request->place = transfer.local_ + transfer.asked_;
-    transfer.asked_ += request->size;
-    ++transfer.outstanding_;
-    if (request->own_place) request->place = static_cast<std::byte*>(port.heap().allocate(request->size));
-    std::byte* const local = transfer.local_ + request->offset;
-    if (request->own_place && request->is_put && on_device) {
-      devices_.copy(of_process(transfer.pe_), {request->place}, {local, transfer.kind_}, request->size,
-                    [this, request](Status status) {
-                      if (!status) return request_ended(*request, std::move(status));
-                      send_request(*request);
-                    });
-      continue;
-    }
-    if (request->own_place && request->is_put) std::memcpy(request->place, local, request->size);
-    send_request(*request);
+  const bool on_device = transfer.kind_ != ucx::MemoryKind::host || transfer.remote_kind_ != ucx::MemoryKind::host;
+  if (on_device && !config_.simulated) {
+    stage_of(transfer.pe_).waiting.push_back(&transfer);
+    return use_stage(transfer.pe_);
   }
+  const bool reachable =
+      transfer.kind_ == ucx::MemoryKind::host &&
+      (config_.simulated || in_arena(reinterpret_cast<std::uintptr_t>(transfer.local_), transfer.size_));
+  while (transfer.asked_ < transfer.size_ && transfer.outstanding_ < kRequestsAtOnce && transfer.status_.ok()) {
+    RmaRequest& request = next_request(transfer, config_.simulated ? transfer.size_ : kRequestBytes);
+    request.own_place = !reachable;
+    request.place = transfer.local_ + request.offset;
+    if (request.own_place) request.place = static_cast<std::byte*>(port(transfer.pe_).heap().allocate(request.size));
+    fill_and_send(request);
+  }
+}
+
+OneSided::RmaRequest& OneSided::next_request(Transfer& transfer, std::uint64_t most) {
+  auto* request = new (port(transfer.pe_).heap().allocate(sizeof(RmaRequest))) RmaRequest{};
+  request->transfer = &transfer;
+  request->key = transfer.key_;
+  request->offset = transfer.asked_;
+  request->remote = transfer.remote_ + transfer.asked_;
+  request->size = std::min(transfer.size_ - transfer.asked_, most);
+  request->asker = transfer.pe_ + config_.origin;
+  request->is_put = transfer.is_put_;
+  request->kind = transfer.remote_kind_;
+  transfer.asked_ += request->size;
+  ++transfer.outstanding_;
+  return *request;
+}
+
+OneSided::Stage& OneSided::stage_of(int pe) {
+  Stage& stage = stages_[of_process(pe)];
+  if (stage.begin != nullptr) return stage;
+  stage.begin = static_cast<std::byte*>(port(pe).heap().allocate_permanent(kStageBytes, kPage));
+  for (std::size_t i = kPieces; i-- > 0;) stage.free.push_back(stage.begin + i * kPieceMost);
+  return stage;
+}
+
+// Transfers that have more to ask for get a piece each in turn.
+void OneSided::use_stage(int pe) {
+  Stage& stage = stage_of(pe);
+  while (!stage.waiting.empty() && !stage.free.empty()) {
+    Transfer& transfer = *stage.waiting.front();
+    stage.waiting.pop_front();
+    RmaRequest& request = next_request(transfer, piece_of(transfer.size_));
+    if (transfer.asked_ < transfer.size_) stage.waiting.push_back(&transfer);
+    request.own_place = true;
+    request.place = stage.free.back();
+    request.staged = stage.begin;
+    stage.free.pop_back();
+    if (transfer.kind_ != ucx::MemoryKind::host)
+      devices_.pin(of_process(pe), {stage.begin, kStageBytes}, {transfer.local_, transfer.kind_});
+    fill_and_send(request);
+  }
+}
+
+void OneSided::fill_and_send(RmaRequest& request) {
+  const Transfer& transfer = *request.transfer;
+  std::byte* const local = transfer.local_ + request.offset;
+  if (request.own_place && request.is_put && transfer.kind_ != ucx::MemoryKind::host) {
+    return devices_.copy(of_process(transfer.pe_), {request.place}, {local, transfer.kind_}, request.size,
+                         [this, &request](Status status) {
+                           if (!status) return request_ended(request, std::move(status));
+                           send_request(request);
+                         });
+  }
+  if (request.own_place && request.is_put) std::memcpy(request.place, local, request.size);
+  send_request(request);
 }
 
 void OneSided::send_request(RmaRequest& request) {
@@ -122,6 +171,7 @@ bool OneSided::take_request(int pe, void* block) {
   const std::uint64_t remote = request.remote, size = request.size;
   const bool is_put = request.is_put;
   std::byte* const at = request.place;
+  std::byte* const staged = request.staged;
   const ucx::MemoryKind kind = request.kind;
   host::CachedKey entry;
   entry.id = request.key;
@@ -135,6 +185,7 @@ bool OneSided::take_request(int pe, void* block) {
     const ucx::Place &to = is_put ? own : place, &from = is_put ? place : own;
     request.state = RmaRequest::done;
     if (kind != ucx::MemoryKind::host) {
+      if (is_stage(staged, at, size)) devices_.pin(of_process(pe), {staged, kStageBytes}, own);
       devices_.copy(of_process(pe), to, from, size, [this, pe, asker, &request](const Status& status) {
         if (!status) {
           request.state = RmaRequest::failed;
@@ -150,6 +201,12 @@ bool OneSided::take_request(int pe, void* block) {
   }
   port(pe).send(static_cast<int>(asker), kRmaRequestMeta, block);
   return false;
+}
+
+bool OneSided::is_stage(const std::byte* staged, const std::byte* place, std::uint64_t size) const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(staged), at = reinterpret_cast<std::uintptr_t>(place);
+  return begin % kPage == 0 && !config_.simulated && in_arena(begin, kStageBytes) && at >= begin &&
+         at - begin <= kStageBytes - size;
 }
 
 void OneSided::answered(RmaRequest& request) {
@@ -179,13 +236,28 @@ void OneSided::answered(RmaRequest& request) {
 
 void OneSided::request_ended(RmaRequest& request, Status status) {
   Transfer& transfer = *request.transfer;
-  host::Heap& heap = port(transfer.pe_).heap();
-  if (request.own_place) heap.release(request.place);
+  const int pe = transfer.pe_;
+  Stage& stage = stages_[of_process(pe)];
+  host::Heap& heap = port(pe).heap();
+  const bool is_staged = request.staged != nullptr;
+  if (is_staged) {
+    stage.free.push_back(request.place);
+  } else if (request.own_place) {
+    heap.release(request.place);
+  }
   heap.release(&request);
-  if (!status) transfer.status_ = std::move(status);
   --transfer.outstanding_;
-  send_requests(transfer);
-  if (transfer.outstanding_ == 0) static_cast<void>(end(transfer, std::move(transfer.status_)));
+  if (!status) {
+    transfer.status_ = std::move(status);
+    std::erase(stage.waiting, &transfer);
+  }
+  if (is_staged) {
+    use_stage(pe);
+  } else {
+    send_requests(transfer);
+  }
+  const bool asks_no_more = transfer.asked_ == transfer.size_ || !transfer.status_;
+  if (transfer.outstanding_ == 0 && asks_no_more) static_cast<void>(end(transfer, std::move(transfer.status_)));
 }
 
 }  // namespace periapt::machine

@@ -87,6 +87,11 @@ class DeviceMemory {
   virtual void finish() = 0;
   /// What was wrong with what failed last; "": nothing has.
   virtual const std::string& failure() const = 0;
+
+  /// Whole pages of the host's, to and from which much will be copied: copies of GPUs whose memory is `near` go there
+  /// and back without a piece in between from now on, where the driver allows it. They stay mapped as long as this
+  /// lives. Costs some ms the first time.
+  virtual void pin(std::span<std::byte> pages, Place near) = 0;
 };
 /// nullptr: this process has no memory but the host's.
 using MakeDeviceMemory = std::function<std::unique_ptr<DeviceMemory>()>;

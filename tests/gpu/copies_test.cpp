@@ -1,6 +1,7 @@
 // Copies that nothing waits for, pinned pieces, and memory of other processes: on fake GPUs.
 #include "machine/gpu/copies.h"
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -128,6 +129,52 @@ TEST_P(CopiesTest, TheFirstCopyThatFailsHasItsReasonAtHand) {
   ASSERT_TRUE(memory->copy({device, memory->kind_of(device)}, {pinned, memory->kind_of(pinned)}, 100, asks).ok());
   for (unsigned i = 0; i < 100'000 && asks.why == "it is under way"; ++i) memory->progress();
   EXPECT_THAT(asks.why, HasSubstr(" on GPU 0: "));
+}
+
+// Where the driver may not pin them the bytes go through pieces, as before.
+TEST_P(CopiesTest, PagesThatArePinnedAreCopiedToInOnePiece) {
+  constexpr std::uint64_t kBytes = 1 << 20;  // two pieces
+  const std::unique_ptr<std::byte, decltype(&std::free)> pages(
+      static_cast<std::byte*>(std::aligned_alloc(4096, kBytes)), std::free);
+  std::byte* const device = make(Kind::device, kBytes, 1);
+  const std::vector<std::byte> bytes = pattern(kBytes, 12);
+  write(device, bytes);
+  for (const bool may : {true, false}) {
+    settings.pins = may ? 1 : 0;
+    const std::int64_t pinned = settings.pinned;
+    {
+      const std::unique_ptr<ucx::DeviceMemory> memory = make_device_memory();
+      const ucx::Place there{device, memory->kind_of(device)};
+      std::memset(pages.get(), 0, kBytes);
+      memory->pin({pages.get(), kBytes}, there);
+      memory->pin({pages.get(), kBytes}, there);
+      EXPECT_EQ(pinned - settings.pinned, may ? static_cast<std::int64_t>(kBytes) : 0);
+      const std::int64_t copies = settings.copies;
+      Told told;
+      ASSERT_TRUE(memory->copy({pages.get(), ucx::MemoryKind::host}, there, kBytes, told).ok());
+      for (unsigned i = 0; i < 100'000 && told.count == 0; ++i) memory->progress();
+      EXPECT_EQ(told.outcome, ucx::Outcome::ok);
+      EXPECT_EQ(std::memcmp(pages.get(), bytes.data(), kBytes), 0);
+      EXPECT_EQ(settings.copies - copies, may ? 1 : 2);
+    }
+    EXPECT_EQ(settings.pinned, pinned) << "what was pinned is the process's again";
+  }
+}
+
+// Memory that is no GPU's says nothing about whose driver is meant; it may do so later.
+TEST_P(CopiesTest, PagesAreNotPinnedForMemoryThatWasFreed) {
+  const std::unique_ptr<std::byte, decltype(&std::free)> pages(static_cast<std::byte*>(std::aligned_alloc(4096, 4096)),
+                                                               std::free);
+  const std::unique_ptr<ucx::DeviceMemory> memory = make_device_memory();
+  std::byte* const device = make(Kind::device, 100);
+  const ucx::Place there{device, memory->kind_of(device)};
+  free(device);
+  const std::int64_t pinned = settings.pinned;
+  memory->pin({pages.get(), 4096}, there);
+  EXPECT_EQ(settings.pinned, pinned);
+  std::byte* const other = make(Kind::device, 100);
+  memory->pin({pages.get(), 4096}, {other, memory->kind_of(other)});
+  EXPECT_EQ(pinned - settings.pinned, 4096);
 }
 
 TEST_P(CopiesTest, TheEndWaitsForWhatIsUnderWayAndTellsNothing) {

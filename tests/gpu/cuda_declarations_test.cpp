@@ -21,9 +21,11 @@ PERIAPT_CUDA_FUNCTIONS(PERIAPT_COMPARE)
 static_assert(Same<decltype(Functions::range_handle), decltype(&::cuMemGetHandleForAddressRange)>::value);
 static_assert(Same<decltype(Functions::set_pointer_attribute), decltype(&::cuPointerSetAttribute)>::value);
 static_assert(kRangeAsDmaBuf == CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD && kSyncMemops == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
+static_assert(kPeerAtomics == CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED);
 static_assert(kDmaBufSupported == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED);
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING && kEventWithoutTiming == CU_EVENT_DISABLE_TIMING);
-static_assert(kHostPortable == CU_MEMHOSTALLOC_PORTABLE && kManagedGlobal == CU_MEM_ATTACH_GLOBAL);
+static_assert(kHostPortable == CU_MEMHOSTALLOC_PORTABLE && kHostPortable == CU_MEMHOSTREGISTER_PORTABLE);
+static_assert(kManagedGlobal == CU_MEM_ATTACH_GLOBAL);
 static_assert(kIpcLazyPeers == CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS && kMemoryTypeDevice == CU_MEMORYTYPE_DEVICE);
 static_assert(kMemoryTypeUnified == CU_MEMORYTYPE_UNIFIED);
 static_assert(offsetof(RowsOfMemory, from) == offsetof(CUDA_MEMCPY2D, srcDevice) &&

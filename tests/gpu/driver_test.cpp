@@ -9,7 +9,9 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "base/this_host.h"
@@ -62,6 +64,25 @@ TEST_P(DriverTest, TheDriverSaysWhatMemoryIs) {
   ASSERT_EQ(fake_gpu::function<int(void**, std::size_t)>(GetParam(), "periapt_fake_gpu_map")(&mapped, 4096), 0);
   EXPECT_EQ(look(mapped).kind, Kind::vmm);
   EXPECT_TRUE(driver.free(0, Kind::device, static_cast<std::byte*>(mapped)).ok());
+}
+
+TEST_P(DriverTest, MemoryThatIsThereIsPinnedUntilItIsToldOtherwise) {
+  constexpr std::uint64_t kBytes = 3 * 4096;
+  const std::unique_ptr<std::byte, decltype(&std::free)> pages(
+      static_cast<std::byte*>(std::aligned_alloc(4096, kBytes)), std::free);
+  const std::int64_t before = settings.pinned;
+  ASSERT_TRUE(driver.pin(1, pages.get(), kBytes).ok());
+  const Memory found = look(pages.get() + 5000);
+  EXPECT_EQ(found.kind, Kind::pinned);
+  EXPECT_EQ(found.begin, reinterpret_cast<std::uintptr_t>(pages.get()));
+  EXPECT_EQ(found.size, kBytes);
+  EXPECT_TRUE(found.open);
+  EXPECT_EQ(before - settings.pinned, static_cast<std::int64_t>(kBytes));
+  EXPECT_THAT(driver.pin(0, pages.get(), kBytes).message(), HasSubstr("HostRegister (of 12288 bytes) on GPU 0"));
+  EXPECT_TRUE(driver.unpin(1, pages.get()).ok());
+  EXPECT_EQ(look(pages.get()).kind, Kind::host);
+  EXPECT_FALSE(driver.unpin(1, pages.get()).ok());
+  EXPECT_EQ(settings.pinned, before);
 }
 
 TEST_P(DriverTest, ACopyEndsLaterAndNothingWaitsForIt) {

@@ -28,8 +28,11 @@ PERIAPT_HIP_FUNCTIONS(PERIAPT_COMPARE)
 static_assert(Same<decltype(Functions::error_string), decltype(&::hipGetErrorString)>::value);
 static_assert(Same<decltype(Functions::error_name), decltype(&::hipGetErrorName)>::value);
 
+static_assert(Same<decltype(Functions::link_type), decltype(&::hipExtGetLinkTypeAndHopCount)>::value);
+
 static_assert(kStreamNonBlocking == hipStreamNonBlocking && kEventWithoutTiming == hipEventDisableTiming);
-static_assert(kHostPortable == hipHostMallocPortable && kManagedGlobal == hipMemAttachGlobal);
+static_assert(kHostPortable == hipHostMallocPortable && kHostPortable == hipHostRegisterPortable);
+static_assert(kManagedGlobal == hipMemAttachGlobal);
 static_assert(kCopyDefault == hipMemcpyDefault && kAlreadyReached == hipErrorPeerAccessAlreadyEnabled);
 static_assert(kInvalidValue == hipErrorInvalidValue && kOutOfMemory == hipErrorOutOfMemory);
 static_assert(kNotReady == hipErrorNotReady);

@@ -42,6 +42,7 @@ struct Watched final : ucx::DeviceMemory {
   std::string folder_of(ucx::Place memory) override { return real->folder_of(memory); }
   Result<ucx::DmaBuf> share(const ucx::Allocation& allocation) override { return real->share(allocation); }
   void written_by_devices(const ucx::Allocation& allocation) override { real->written_by_devices(allocation); }
+  void pin(std::span<std::byte> pages, ucx::Place near) override { real->pin(pages, near); }
   Result<ucx::Buffer> piece() override { return real->piece(); }
   std::uint64_t piece_bytes() const override { return real->piece_bytes(); }
   int progress() override { return real->progress(); }

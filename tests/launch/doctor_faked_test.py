@@ -269,6 +269,14 @@ class Probes(unittest.TestCase):
         self.told(host("gpus=2"), "CUDA 1 by hand", "good", "other processes of this host map memory that was made with a file")
         self.told(host("gpus=2,files=0"), "CUDA 1 by hand", "limited",
                   "memory mapped by hand goes through the host to other processes: GPU 1: its driver gives no files")
+        self.told(host("gpus=3"), "CUDA 1 peers", "good", "it reads and writes the memory of CUDA 0, 2 over NVLink")
+        self.told(host("gpus=2,peers=2"), "CUDA 0 peers", "good", "it reads and writes the memory of CUDA 1 over PCIe")
+        self.told(host("gpus=2,peers=0"), "CUDA 0 peers", "limited",
+                  "copies go through the host: GPU 0 cannot read the memory of GPU 1 directly: the bus")
+        self.assertNotIn("CUDA 0 peers", host("gpus=1").look()[0])
+        self.told(host("gpus=2"), "CUDA 1 IPC", "good", "other processes of this host map its memory by handles")
+        self.told(host("gpus=2,ipc=0"), "CUDA 1 IPC", "limited", "its bytes go through the host: cuIpcGetMemHandle on GPU 1: operation not",
+                  remedy="--ipc host")
         self.told(host("gpus=2,dma-buf=0"), "CUDA 1 dma-buf", "limited", "do not reach its memory: GPU 1: its driver has no dma-buf",
                   remedy="open kernel modules")
         self.told(host("gpus=0"), "CUDA", "limited", "not used: there is a driver, and no GPU for this process")
@@ -290,6 +298,8 @@ class Probes(unittest.TestCase):
         def host(fakes):
             return Host(device, LD_LIBRARY_PATH=folder, PERIAPT_FAKE_GPU=fakes)
         self.told(host("gpus=3"), "HIP 2", "good", "Fake GPU 2 at ")
+        self.told(host("gpus=2"), "HIP 0 peers", "good", "it reads and writes the memory of HIP 1 over xGMI")
+        self.told(host("gpus=2,ipc=0"), "HIP 0 IPC", "limited", "its bytes go through the host: hipIpcGetMemHandle on GPU 0: ")
         self.told(host("gpus=0"), "HIP", "limited", "no GPU for this process")
         self.told(host("init=1"), "HIP", "limited", "hipInit: an error", remedy="usermod -aG video,render")
         if "hipInit" not in Host(device).look()[0]["HIP"]["text"]:  # there is no ROCm here

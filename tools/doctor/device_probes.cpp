@@ -6,7 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "base/topology.h"
 #include "machine/gpu/couriers.h"
@@ -54,6 +58,55 @@ std::string nearest_adapters(const std::string& gpu) {
                                            : " (on another node)");
 }
 
+/// "CUDA 1 and 3 over NVLink": the other GPUs whose memory one reads and writes.
+void probe_peers(const gpu::Vendor& vendor, gpu::Driver& driver, int gpu, Findings& findings) {
+  std::map<std::string, std::string> by_link;
+  std::string why_not;
+  const int count = static_cast<int>(driver.gpus().size());
+  for (int other = 0; other < count; ++other) {
+    if (other == gpu) continue;
+    if (const Status reaches = driver.reach(gpu, other); !reaches) {
+      why_not = reaches.message();
+      continue;
+    }
+    std::string& others = by_link[driver.link_between(gpu, other)];
+    others += (others.empty() ? "" : ", ") + std::to_string(other);
+  }
+  std::string reached;
+  for (const auto& [link, others] : by_link) {
+    reached += (reached.empty() ? "" : "; ") + (vendor.title + (" " + others)) +
+               (link.empty() ? std::string() : " over " + link);
+  }
+  if (count < 2) return;
+  const std::string good = reached.empty() ? "" : "it reads and writes the memory of " + reached;
+  findings.push_back({"devices", vendor.title + (" " + std::to_string(gpu)) + " peers",
+                      why_not.empty() ? State::good : State::limited,
+                      good + (why_not.empty() || good.empty() ? "" : "; ") +
+                          (why_not.empty() ? "" : "copies go through the host: " + why_not),
+                      ""});
+}
+
+/// Memory of the other processes of the host is mapped by handles, which a container or a part of a GPU may forbid.
+void probe_handles(const std::string& name, gpu::Driver& driver, int gpu, Findings& findings) {
+  constexpr std::uint64_t kBytes = 2 << 20;
+  Status gives;
+  const Result<std::byte*> memory = driver.allocate(gpu, gpu::Kind::device, kBytes);
+  if (memory) {
+    const Result<gpu::Memory> seen = driver.look(*memory);
+    gives = seen ? driver.export_memory(*seen).status() : seen.status();
+    static_cast<void>(driver.free(gpu, gpu::Kind::device, *memory));
+  } else {
+    gives = memory.status();
+  }
+  if (gives) {
+    findings.push_back(
+        {"devices", name + " IPC", State::good, "other processes of this host map its memory by handles", ""});
+  } else {
+    findings.push_back(not_good(name + " IPC", State::limited, "between processes its bytes go through the host: ",
+                                gives.message() + "; containers want --ipc host and --pid host"));
+  }
+}
+
 void probe_gpus(const gpu::Vendor& vendor, Findings& findings) {
   const Result<gpu::Driver*>& driver = vendor.driver();
   if (!driver) {
@@ -76,6 +129,8 @@ void probe_gpus(const gpu::Vendor& vendor, Findings& findings) {
         {"devices", name + " courier", courier.is_used ? State::good : State::limited,
          (courier.is_used ? "small messages go by it: " : "not used: ") + courier.why,
          courier.is_used ? "" : "nothing: copy engines take them; +gpu-courier on tries it all the same"});
+    probe_peers(vendor, *driver.value(), static_cast<int>(i), findings);
+    probe_handles(name, *driver.value(), static_cast<int>(i), findings);
     if (const Status may = driver.value()->may_share(static_cast<int>(i)); !may) {
       findings.push_back(
           not_good(name + " dma-buf", State::limited, "RDMA adapters do not reach its memory: ", may.message()));

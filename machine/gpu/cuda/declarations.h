@@ -54,6 +54,7 @@ inline constexpr int kMpsEnabled = 133, kDmaBufSupported = 124, kFilesSupported 
 inline constexpr int kPosixFile = 1, kOnDevice = 1, kReadAndWrite = 3;                  ///< of what is mapped by hand
 inline constexpr int kSyncMemops = 6;                                                   ///< of set_pointer_attribute()
 inline constexpr int kRangeAsDmaBuf = 1;
+inline constexpr int kPeerAtomics = 3;  ///< of peer_attribute()
 inline constexpr Result_ kNoContext = 201;
 
 // X(our name, the library's name, result, arguments)
@@ -70,6 +71,7 @@ inline constexpr Result_ kNoContext = 201;
   X(device_pci, cuDeviceGetPCIBusId, (char*, int, Device))                                                          \
   X(device_attribute, cuDeviceGetAttribute, (int*, int, Device))                                                    \
   X(can_access_peer, cuDeviceCanAccessPeer, (int*, Device, Device))                                                 \
+  X(peer_attribute, cuDeviceGetP2PAttribute, (int*, int, Device, Device))                                           \
   X(retain_primary, cuDevicePrimaryCtxRetain, (Context*, Device))                                                   \
   X(push_context, cuCtxPushCurrent_v2, (Context))                                                                   \
   X(pop_context, cuCtxPopCurrent_v2, (Context*))                                                                    \
@@ -81,6 +83,8 @@ inline constexpr Result_ kNoContext = 201;
   X(memory_free, cuMemFree_v2, (Address))                                                                           \
   X(host_alloc, cuMemHostAlloc, (void**, std::size_t, unsigned))                                                    \
   X(host_free, cuMemFreeHost, (void*))                                                                              \
+  X(host_register, cuMemHostRegister_v2, (void*, std::size_t, unsigned))                                            \
+  X(host_unregister, cuMemHostUnregister, (void*))                                                                  \
   X(managed_alloc, cuMemAllocManaged, (Address*, std::size_t, unsigned))                                            \
   X(pool_alloc, cuMemAllocAsync, (Address*, std::size_t, NativeStream))                                             \
   X(pool_free, cuMemFreeAsync, (Address, NativeStream))                                                             \

@@ -106,6 +106,10 @@ struct Calls {
     if (kind == Kind::pool) return {library.pool_free(of(memory), nullptr), "cuMemFreeAsync"};
     return {library.memory_free(of(memory)), "cuMemFree"};
   }
+  Answer pin(void* memory, std::uint64_t bytes) {
+    return {library.host_register(memory, bytes, kHostPortable), "cuMemHostRegister"};
+  }
+  Answer unpin(void* memory) { return {library.host_unregister(memory), "cuMemHostUnregister"}; }
 
   Answer gpu_of_stream(void* stream, int* gpu) {
     if (is_default_stream(stream)) {
@@ -213,6 +217,16 @@ struct Calls {
     Context theirs = nullptr;
     if (const Answer found = context_of(other, &theirs); found.error != 0) return found;
     return {library.enable_peer(theirs, 0), "cuCtxEnablePeerAccess"};
+  }
+  // The driver has no name for it. GPUs do atomic operations on each other's memory over NVLink, and not over PCIe.
+  std::string link_between(int gpu, int other) {
+    int yes = 0;
+    Device here = 0, there = 0;
+    if (library.device_get(&here, gpu) != 0 || library.device_get(&there, other) != 0 ||
+        library.peer_attribute(&yes, kPeerAtomics, here, there) != 0) {
+      return {};
+    }
+    return yes != 0 ? "NVLink" : "PCIe";
   }
   Answer export_memory(std::byte* handle, void* begin) {
     return {library.ipc_export(reinterpret_cast<MemoryHandle*>(handle), of(begin)), "cuIpcGetMemHandle"};

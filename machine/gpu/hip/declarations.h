@@ -26,6 +26,7 @@ using AllocationHandle = OpaqueAllocation*;
 
 inline constexpr unsigned kStreamNonBlocking = 1, kHostPortable = 1, kManagedGlobal = 1, kIpcLazyPeers = 1;
 inline constexpr int kCopyDefault = 4;
+inline constexpr unsigned kLinkPcie = 2, kLinkXgmi = 4;  ///< of link_type(): HSA_AMD_LINK_INFO_TYPE_...
 /// The numbers of memory types have changed: device memory is 2 from this version on, and was 1 before.
 inline constexpr int kNewMemoryTypes = 60'000'000;
 
@@ -49,6 +50,8 @@ inline constexpr int kNewMemoryTypes = 60'000'000;
   X(memory_free, hipFree, (void*))                                                                                  \
   X(host_alloc, hipHostMalloc, (void**, std::size_t, unsigned))                                                     \
   X(host_free, hipHostFree, (void*))                                                                                \
+  X(host_register, hipHostRegister, (void*, std::size_t, unsigned))                                                 \
+  X(host_unregister, hipHostUnregister, (void*))                                                                    \
   X(managed_alloc, hipMallocManaged, (void**, std::size_t, unsigned))                                               \
   X(pool_alloc, hipMallocAsync, (void**, std::size_t, NativeStream))                                                \
   X(pool_free, hipFreeAsync, (void*, NativeStream))                                                                 \
@@ -84,6 +87,7 @@ struct Functions {
 #undef PERIAPT_DECLARE
   const char* (*error_string)(Result_) = nullptr;
   const char* (*error_name)(Result_) = nullptr;
+  Result_ (*link_type)(int, int, unsigned*, unsigned*) = nullptr;
   Result_ (*stream_device)(NativeStream, int*) = nullptr;  ///< from 5.6 on
   // Memory for other devices: of the library HSA, which HIP's depends on.
   int (*export_dmabuf)(const void*, std::size_t, int*, unsigned long*) = nullptr;

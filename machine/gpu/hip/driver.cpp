@@ -75,6 +75,10 @@ struct Calls {
     if (kind == Kind::pool) return {library.pool_free(memory, nullptr), "hipFreeAsync"};
     return {library.memory_free(memory), "hipFree"};
   }
+  Answer pin(void* memory, std::uint64_t bytes) {
+    return {library.host_register(memory, bytes, kHostPortable), "hipHostRegister"};
+  }
+  Answer unpin(void* memory) { return {library.host_unregister(memory), "hipHostUnregister"}; }
 
   // Where the runtime does not say it, streams are taken for those of the thread's GPU.
   Answer gpu_of_stream(void* stream, int* gpu) {
@@ -148,6 +152,11 @@ struct Calls {
     return {library.can_access_peer(can, gpu, other), "hipDeviceCanAccessPeer"};
   }
   Answer reach(int other) { return {library.enable_peer(other, 0), "hipDeviceEnablePeerAccess"}; }
+  std::string link_between(int gpu, int other) {
+    unsigned type = 0, hops = 0;
+    if (library.link_type == nullptr || library.link_type(gpu, other, &type, &hops) != 0) return {};
+    return type == kLinkXgmi ? "xGMI" : type == kLinkPcie ? "PCIe" : "";
+  }
   Answer export_memory(std::byte* handle, void* begin) {
     return {library.ipc_export(reinterpret_cast<MemoryHandle*>(handle), begin), "hipIpcGetMemHandle"};
   }
@@ -227,6 +236,7 @@ Result<std::unique_ptr<Driver>> load() {
   file.find(calls.library.error_string, "hipGetErrorString");
   file.find(calls.library.error_name, "hipGetErrorName");
   file.find_if_there(calls.library.stream_device, "hipStreamGetDevice");
+  file.find_if_there(calls.library.link_type, "hipExtGetLinkTypeAndHopCount");
   file.find_if_there(calls.library.export_dmabuf, "hsa_amd_portable_export_dmabuf");
   int& version = calls.runtime_version;
   const bool says = calls.library.runtime_version != nullptr && calls.library.runtime_version(&version) == 0;

@@ -107,6 +107,10 @@ int cuDeviceCanAccessPeer(int* can, int, int) {
   *can = machine().settings.peers != 0;
   return 0;
 }
+int cuDeviceGetP2PAttribute(int* value, int attribute, int, int) {
+  *value = attribute == cuda::kPeerAtomics && machine().settings.peers == 1;
+  return 0;
+}
 int cuDevicePrimaryCtxRetain(Context* context, int device) {
   *context = context_of(device);
   __atomic_fetch_or(&machine().settings.opened, std::int64_t{1} << device, __ATOMIC_RELAXED);
@@ -180,6 +184,14 @@ int cuMemHostAlloc(void** made, std::size_t bytes, unsigned) {
   return error;
 }
 int cuMemFreeHost(void* memory) { return release(memory); }
+int cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned) {
+  const auto lock = locked();
+  return contexts.empty() ? fake::kInvalidContext : machine().pin(current(), memory, bytes);
+}
+int cuMemHostUnregister(void* memory) {
+  const auto lock = locked();
+  return contexts.empty() ? fake::kInvalidContext : machine().unpin(memory);
+}
 int cuMemAllocManaged(Address* made, std::size_t bytes, unsigned) { return allocate(fake::Kind::managed, made, bytes); }
 int cuMemAllocAsync(Address* made, std::size_t bytes, NativeStream) { return allocate(fake::Kind::pool, made, bytes); }
 int cuMemFreeAsync(Address memory, NativeStream) { return release(pointer(memory)); }

@@ -28,17 +28,29 @@ void take(Settings& settings, const std::string& word) {
   const struct {
     const char* name;
     std::int64_t* value;
-  } known[] = {{"gpus", &settings.gpus},         {"delay", &settings.delay},
-               {"ipc", &settings.ipc},           {"peers", &settings.peers},
-               {"memory", &settings.memory},     {"pinned", &settings.pinned},
-               {"kernels", &settings.kernels},   {"launches", &settings.launches},
-               {"image", &settings.image_error}, {"compile", &settings.compile_error},
-               {"warps", &settings.warps},       {"mps", &settings.mps},
-               {"clock", &settings.clock},       {"touches", &settings.touches},
-               {"salt", &settings.salt},         {"version", &settings.version},
-               {"init", &settings.init_error},   {"copies", &settings.copies_until_loss},
-               {"dma-buf", &settings.dma_buf},   {"begin", &settings.begin},
-               {"files", &settings.files},       {"capturing", &settings.capturing}};
+  } known[] = {{"gpus", &settings.gpus},
+               {"delay", &settings.delay},
+               {"ipc", &settings.ipc},
+               {"peers", &settings.peers},
+               {"memory", &settings.memory},
+               {"pinned", &settings.pinned},
+               {"kernels", &settings.kernels},
+               {"launches", &settings.launches},
+               {"image", &settings.image_error},
+               {"compile", &settings.compile_error},
+               {"warps", &settings.warps},
+               {"mps", &settings.mps},
+               {"clock", &settings.clock},
+               {"touches", &settings.touches},
+               {"salt", &settings.salt},
+               {"version", &settings.version},
+               {"init", &settings.init_error},
+               {"copies", &settings.copies_until_loss},
+               {"dma-buf", &settings.dma_buf},
+               {"begin", &settings.begin},
+               {"pins", &settings.pins},
+               {"files", &settings.files},
+               {"capturing", &settings.capturing}};
   for (const auto& one : known) {
     if (name == one.name && sign != std::string::npos) *one.value = std::atoll(word.c_str() + sign + 1);
   }
@@ -123,6 +135,7 @@ int Machine::allocate(Kind kind, int gpu, std::uint64_t bytes, void** made, bool
 int Machine::free(void* memory) {
   const auto at = allocations_.find(reinterpret_cast<std::uintptr_t>(memory));
   if (at == allocations_.end()) return kInvalidValue;
+  if (at->second.lent) return kInvalidValue;
   const Allocation gone = at->second;
   const std::uint64_t before = at->first % kPage;
   allocations_.erase(at);
@@ -130,6 +143,29 @@ int Machine::free(void* memory) {
   ::close(gone.file);
   if (!gone.imported)
     (gone.kind == Kind::pinned ? settings.pinned : settings.memory) += static_cast<std::int64_t>(gone.size);
+  return 0;
+}
+
+int Machine::pin(int gpu, void* memory, std::uint64_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  if (settings.lost != 0) return kLost;
+  if (settings.pins == 0) return kNotPermitted;
+  if (bytes == 0 || begin % kPage != 0 || bytes % kPage != 0) return kInvalidValue;
+  const auto next = allocations_.lower_bound(begin);
+  if (find(memory) != nullptr || (next != allocations_.end() && next->first < begin + bytes)) return kAlreadyPinned;
+  if (static_cast<std::int64_t>(bytes) > settings.pinned) return kOutOfMemory;
+  settings.pinned -= static_cast<std::int64_t>(bytes);
+  Allocation allocation{Kind::pinned, gpu, next_id_++, bytes, -1, static_cast<std::byte*>(memory), false, false};
+  allocation.lent = true;
+  allocations_[begin] = allocation;
+  return 0;
+}
+
+int Machine::unpin(void* memory) {
+  const auto at = allocations_.find(reinterpret_cast<std::uintptr_t>(memory));
+  if (at == allocations_.end() || !at->second.lent) return kNotPinned;
+  settings.pinned += static_cast<std::int64_t>(at->second.size);
+  allocations_.erase(at);
   return 0;
 }
 

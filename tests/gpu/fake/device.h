@@ -25,7 +25,7 @@ namespace periapt::fake_gpu {
 inline constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidDevice = 101, kInvalidContext = 201, kMapFailed = 205,
                      kAlreadyMapped = 208, kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kPeerAlready = 704,
                      kLost = 719, kCaptureImplicit = 906, kLaunchRefused = 701, kNotPermitted = 800,
-                     kNotSupported = 801;
+                     kNotSupported = 801, kAlreadyPinned = 712, kNotPinned = 713;
 
 enum class Kind { pinned, device, managed, pool, vmm };
 
@@ -40,6 +40,7 @@ struct Allocation {
   int owner = -1;  ///< of what is imported: the GPU that it lies on, which the driver names, whatever may touch it
   std::uint64_t handle = 0;  ///< of what was mapped by hand: its memory's, which other mappings may have too
   bool exportable = false;   ///< that memory has a file for other processes
+  bool lent = false;         ///< it was the process's own before it was pinned
 };
 /// CUmemAllocationProp
 struct AllocationWishes {
@@ -104,6 +105,9 @@ class Machine {
 
   int allocate(Kind kind, int gpu, std::uint64_t bytes, void** made, bool foreign = false);
   int free(void* memory);
+  /// Memory of the process becomes pinned memory; it is not the machine's.
+  int pin(int gpu, void* memory, std::uint64_t bytes);
+  int unpin(void* memory);
   /// The allocation that holds it; nullptr: none does.
   const Allocation* find(const void* address, std::uintptr_t* begin = nullptr) const;
 

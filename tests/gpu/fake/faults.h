@@ -10,9 +10,10 @@ struct Settings {
   std::int64_t gpus = 2;
   std::int64_t delay = 2;               ///< how often an event has to be asked about before a piece of work is done
   std::int64_t ipc = 1;                 ///< 0: other processes may not map memory, as in many containers
-  std::int64_t peers = 1;               ///< 0: no GPU reads another one's memory
+  std::int64_t peers = 1;               ///< 0: no GPU reads another one's memory; 2: they do, over PCI express
   std::int64_t memory = 1LL << 40;      ///< bytes of a GPU
   std::int64_t pinned = 1LL << 40;      ///< bytes of pinned memory
+  std::int64_t pins = 1;                ///< 0: memory that is there already may not become pinned
   std::int64_t version = 0;             ///< that the driver says it has; 0: a new one
   std::int64_t init_error = 0;          ///< what it answers to its first call
   std::int64_t copies_until_loss = -1;  ///< after so many copies the GPU is lost: each answers with an error

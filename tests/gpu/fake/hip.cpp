@@ -60,6 +60,11 @@ int hipDeviceCanAccessPeer(int* can, int, int) {
   *can = machine().settings.peers != 0;
   return 0;
 }
+int hipExtGetLinkTypeAndHopCount(int, int, unsigned* type, unsigned* hops) {
+  *type = machine().settings.peers == 1 ? hip::kLinkXgmi : hip::kLinkPcie;
+  *hops = 1;
+  return 0;
+}
 int hipGetDevice(int* device) {
   *device = current;
   return 0;
@@ -98,6 +103,14 @@ int hipMalloc(void** made, std::size_t bytes) { return allocate(fake::Kind::devi
 int hipFree(void* memory) { return release(memory); }
 int hipHostMalloc(void** made, std::size_t bytes, unsigned) { return allocate(fake::Kind::pinned, made, bytes); }
 int hipHostFree(void* memory) { return release(memory); }
+int hipHostRegister(void* memory, std::size_t bytes, unsigned) {
+  const auto lock = locked();
+  return machine().pin(current, memory, bytes);
+}
+int hipHostUnregister(void* memory) {
+  const auto lock = locked();
+  return machine().unpin(memory);
+}
 int hipMallocManaged(void** made, std::size_t bytes, unsigned) { return allocate(fake::Kind::managed, made, bytes); }
 int hipMallocAsync(void** made, std::size_t bytes, NativeStream) { return allocate(fake::Kind::pool, made, bytes); }
 int hipFreeAsync(void* memory, NativeStream) { return release(memory); }

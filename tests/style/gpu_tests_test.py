@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Shows that scripts/gpu-tests packs what ctest labels gpu, and judges runs of it as ctest does. Usage: gpu_tests_test.py ROOT"""
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(sys.argv.pop(1)).resolve()
+SCRIPT = ROOT / "scripts" / "gpu-tests"
+
+
+class GpuTests(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.build = self.folder / "build"
+        self.build.mkdir()
+        self.listed = ""
+
+    def add(self, name: str, script: str, properties: str = "", arguments: str = "") -> None:
+        program = self.build / f"{name}_program"
+        program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        program.chmod(0o755)
+        self.listed += f'add_test({name} "{program}" {arguments})\nset_tests_properties({name} PROPERTIES LABELS "unit;gpu" {properties})\n'
+        (self.build / "CTestTestfile.cmake").write_text(self.listed, encoding="utf-8")
+
+    def call(self, *command) -> tuple[int, str]:
+        ran = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        return ran.returncode, ran.stdout
+
+    def packed_and_run(self, *options: str) -> tuple[int, str]:
+        status, said = self.call(SCRIPT, "--pack", self.folder / "packed.tar.gz", self.build)
+        self.assertEqual(status, 0, said)
+        shutil.rmtree(self.build)  # the other machine has none
+        with tarfile.open(self.folder / "packed.tar.gz") as archive:
+            archive.extractall(self.folder / "there", filter="data")
+        return self.call(self.folder / "there" / "gpu-tests" / "run", *options)
+
+    def test_tests_are_judged_as_cmake_says(self):
+        self.add("by_status", "exit 0")
+        self.add("by_words", 'echo "$1: all is well"; exit 3', 'PASS_REGULAR_EXPRESSION "layout: all.*well"', "layout")
+        self.add("by_setting", '[ "$COLOUR" = blue ]', 'ENVIRONMENT "COLOUR=blue"')
+        status, said = self.packed_and_run()
+        self.assertEqual(status, 0, said)
+        self.assertIn("3 passed, 0 failed, 0 skipped", said)
+
+    def test_a_test_that_fails_ends_with_status_1_and_shows_what_it_said(self):
+        self.add("well", "exit 0")
+        self.add("ill", "echo 'other contents'; exit 5")
+        self.add("silent", "exit 0", 'PASS_REGULAR_EXPRESSION "never"')
+        self.add("killed", "echo 'ended by signal 11'", 'PASS_REGULAR_EXPRESSION "ended" FAIL_REGULAR_EXPRESSION "signal [0-9]"')
+        status, said = self.packed_and_run()
+        self.assertEqual(status, 1, said)
+        self.assertIn("1 passed, 3 failed, 0 skipped", said)
+        self.assertIn("| other contents", said)
+
+    def test_a_skip_is_told_with_its_reason(self):
+        self.add("by_status", "echo 'skipped: no GPU here'; exit 77", "SKIP_RETURN_CODE 77")
+        self.add("by_words", "echo 'combined on no GPU'", 'SKIP_REGULAR_EXPRESSION "on no GPU"')
+        status, said = self.packed_and_run()
+        self.assertEqual(status, 77, said)
+        self.assertIn("by_status, 0.0 s: skipped: no GPU here", said)
+        self.assertIn("0 passed, 0 failed, 2 skipped", said)
+
+    def test_some_are_taken_and_their_output_is_kept(self):
+        self.add("one", "echo first")
+        self.add("other", "echo second")
+        status, said = self.packed_and_run("--only", "oth", "--logs", str(self.folder / "logs"))
+        self.assertEqual(status, 0, said)
+        self.assertEqual([file.name for file in (self.folder / "logs").iterdir()], ["other.log"])
+        self.assertEqual((self.folder / "logs" / "other.log").read_text(encoding="utf-8"), "second\n")
+
+    def test_what_cannot_be_packed_is_said(self):
+        self.add("one", "exit 0")
+        (self.build / "one_program").unlink()
+        status, said = self.call(SCRIPT, "--pack", self.folder / "packed", self.build)
+        self.assertNotEqual(status, 0)
+        self.assertIn("not built", said)
+        self.assertFalse((self.folder / "packed").exists())
+        status, said = self.call(SCRIPT)
+        self.assertNotEqual(status, 0)
+        self.assertIn("--pack FILE BUILD", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
