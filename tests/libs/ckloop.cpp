@@ -74,15 +74,14 @@ class Main : public CBase_Main {
     if (CkMyNodeSize() > 1) long_among_short();
     CkExit(0);
   }
-  // A chunk that lasts until the next one has begun, which the same PE has taken together with it. It waits where a PE
-  // of another thread has come to help. The others wait for the first one: what is taken has been announced then.
+  // A chunk that lasts until the next one has begun, which the same PE may have taken together with it. It waits where
+  // a PE of another thread has come to help.
   static void long_among_short() {
     Marks marks(600);
     std::atomic<bool> helped{false};
     const std::thread::id own = std::this_thread::get_id();
     CkLoop_Parallelize(600, 0, 599, [&](int first, int, void*) {
       ++marks.times[static_cast<std::size_t>(first)];
-      while (marks.times[0] == 0) std::this_thread::yield();
       if (std::this_thread::get_id() != own) helped = true;
       if (first < 50) std::this_thread::yield();
       while (first == 50 && helped && marks.times[51] == 0) std::this_thread::yield();

@@ -20,38 +20,6 @@ using periapt::platform::kCacheLine;
 // Of this process: null until the library is there. A value that every process has at another address.
 std::atomic<CProxy_LoopHelper*> helpers_of_process{nullptr};
 
-struct Batch {
-  std::size_t first, last;  // chunks first to last - 1
-};
-
-// How chunks go together, so that the counter of what has been taken, whose line goes from core to core each time, is
-// asked seldom: rounds of a batch for each PE, each round half of what is left (factoring: Hummel, Schonberg, Flynn,
-// "Factoring: a method for scheduling parallel loops", CACM 35(8), 1992).
-class Batches {
- public:
-  Batches(std::size_t chunks, std::size_t pes) : chunks_(chunks), pes_(pes) {
-    for (std::size_t first = 0; first < chunks;) {
-      const std::size_t size = (chunks - first + 2 * pes - 1) / (2 * pes);
-      rounds_.push_back({first, size});
-      first += size * pes;
-    }
-  }
-  // Empty beyond the last one.
-  Batch at(std::size_t index) const {
-    const std::size_t round = index / pes_;
-    if (round >= rounds_.size()) return {chunks_, chunks_};
-    const std::size_t first = rounds_[round].first + index % pes_ * rounds_[round].size;
-    return {std::min(first, chunks_), std::min(first + rounds_[round].size, chunks_)};
-  }
-
- private:
-  struct Round {
-    std::size_t first, size;  // chunk, chunks a batch
-  };
-  const std::size_t chunks_, pes_;
-  std::vector<Round> rounds_;
-};
-
 // One call of CkLoop_Parallelize(). It lives until its caller and every PE that was asked for help have left it.
 class Loop {
  public:
@@ -66,28 +34,18 @@ class Loop {
         param_(param),
         own_(std::move(own)),
         shared_(std::move(shared)),
-        batches_(shared_.size(), pes_),
         own_taken_(std::make_unique<std::atomic<bool>[]>(own_.size())),
         results_(keeps_results ? std::make_unique<Result[]>(own_.size() + shared_.size()) : nullptr) {}
 
-  // What the PE of this rank does of it: its own part, then batches of chunks as long as there are any, then chunks
-  // that other PEs have taken and not begun: a long one may stand before them.
+  // What the PE of this rank does of it: its own part, then its stretch of the chunks, then half of what another PE has
+  // left, and so on until none has anything. A PE that does not come loses its stretch to others.
   void work(int rank) {
     std::size_t done = static_cast<std::size_t>(rank) < own_.size() ? take_own(static_cast<std::size_t>(rank)) : 0;
-    std::atomic<std::uint64_t>& taken = taken_[static_cast<std::size_t>(rank)].range;
-    while (true) {
-      const Batch batch = batches_.at(next_.fetch_add(1, std::memory_order_relaxed));
-      if (batch.first == batch.last) break;
-      taken.store(range_of(batch.first, batch.last), std::memory_order_relaxed);
-      while (take_one(taken, true)) ++done;
-    }
-    count(done);  // before the look at others, for which the caller need not wait
-    done = 0;
-    for (std::size_t other = 1; other < pes_; ++other) {
-      std::atomic<std::uint64_t>& of_other = taken_[(static_cast<std::size_t>(rank) + other) % pes_].range;
-      while (take_one(of_other, false)) ++done;
-    }
-    count(done);
+    do {
+      while (take_one(stretches_[static_cast<std::size_t>(rank)].chunks)) ++done;
+      count(done);  // before the look at others, for which the caller need not wait
+      done = 0;
+    } while (steal(static_cast<std::size_t>(rank)));
   }
   void take_parts_of_others() {
     std::size_t done = 0;
@@ -125,22 +83,44 @@ class Loop {
  private:
   using Result = std::uint64_t;  // as many bytes as the longest type of a reduction has
 
-  struct alignas(kCacheLine) Taken {
-    std::atomic<std::uint64_t> range{0};  // chunks first to last - 1, in the lower and the upper half
+  // Chunks first to last - 1, in the lower and the upper half. Each PE has a line of its own, which others touch only
+  // when they have nothing left: a counter for all would go from core to core for each chunk. Equal values stand for
+  // the same chunks, none of them begun, so that a stretch may come back to its place.
+  struct alignas(kCacheLine) Stretch {
+    std::atomic<std::uint64_t> chunks{0};
   };
   static std::uint64_t range_of(std::size_t first, std::size_t last) { return std::uint64_t{last} << 32 | first; }
-  // Runs a chunk of those that a PE has taken: the first one, or the last. No range comes twice, so relaxed will do.
-  bool take_one(std::atomic<std::uint64_t>& taken, bool from_front) {
-    std::uint64_t range = taken.load(std::memory_order_relaxed);
+  static std::unique_ptr<Stretch[]> even_stretches(std::size_t chunks, std::size_t pes) {
+    auto stretches = std::make_unique<Stretch[]>(pes);
+    for (std::size_t pe = 0; pe < pes; ++pe)
+      stretches[pe].chunks.store(range_of(chunks * pe / pes, chunks * (pe + 1) / pes), std::memory_order_relaxed);
+    return stretches;
+  }
+  bool take_one(std::atomic<std::uint64_t>& stretch) {
+    std::uint64_t range = stretch.load(std::memory_order_relaxed);
     while (true) {
       const std::size_t first = range & 0xFFFFFFFF, last = range >> 32;
       if (first >= last) return false;
-      const std::uint64_t rest = from_front ? range_of(first + 1, last) : range_of(first, last - 1);
-      if (!taken.compare_exchange_weak(range, rest, std::memory_order_relaxed)) continue;
-      const std::size_t chunk = from_front ? first : last - 1;
-      run(shared_[chunk], own_.size() + chunk);
+      if (!stretch.compare_exchange_weak(range, range_of(first + 1, last), std::memory_order_relaxed)) continue;
+      run(shared_[first], own_.size() + first);
       return true;
     }
+  }
+  // The later half of what another PE has, to this one, which has nothing.
+  bool steal(std::size_t rank) {
+    for (std::size_t other = 1; other < pes_; ++other) {
+      std::atomic<std::uint64_t>& of_other = stretches_[(rank + other) % pes_].chunks;
+      std::uint64_t range = of_other.load(std::memory_order_relaxed);
+      while (true) {
+        const std::size_t first = range & 0xFFFFFFFF, last = range >> 32;
+        if (first >= last) break;
+        const std::size_t middle = first + (last - first) / 2;
+        if (!of_other.compare_exchange_weak(range, range_of(first, middle), std::memory_order_relaxed)) continue;
+        stretches_[rank].chunks.store(range_of(middle, last), std::memory_order_relaxed);
+        return true;
+      }
+    }
+    return false;
   }
 
   // How many parts that were.
@@ -165,13 +145,11 @@ class Loop {
   const int param_count_;
   void* const param_;
   const std::size_t pes_ = static_cast<std::size_t>(CkMyNodeSize());
-  const std::unique_ptr<Taken[]> taken_ = std::make_unique<Taken[]>(pes_);  // by rank
-  const std::vector<Range> own_;                                            // by rank
+  const std::vector<Range> own_;  // by rank
   const std::vector<Range> shared_;
-  const Batches batches_;  // of shared_
+  const std::unique_ptr<Stretch[]> stretches_ = even_stretches(shared_.size(), pes_);  // by rank
   const std::unique_ptr<std::atomic<bool>[]> own_taken_;
   const std::unique_ptr<Result[]> results_;  // of own parts, then of shared chunks; null: the caller wants none
-  alignas(kCacheLine) std::atomic<std::size_t> next_{0};  // batch
   alignas(kCacheLine) std::atomic<std::size_t> done_{0};
   std::atomic<int> references_{1};
 };

@@ -26,8 +26,9 @@ typedef enum CkLoop_sched { CKLOOP_NODE_QUEUE = 0, CKLOOP_TREE, CKLOOP_LIST } Ck
 CProxy_FuncCkLoop CkLoop_Init(int numThreads = 0);
 void CkLoop_Exit(CProxy_FuncCkLoop ckLoop);
 
-// Iterations lowerRange to upperRange, the last one included, in numChunks chunks. `sync` 0: the call returns when no
-// chunk is left to begin; `param` has to last until all have ended. `redResult` gets the result (only with `sync`).
+// Iterations lowerRange to upperRange, the last one included, in numChunks chunks. Each PE begins with a stretch of
+// them, the same in each call, and takes from others then. `sync` 0: the call returns when other PEs have taken what is
+// left; `param` has to last until all have ended. `redResult` gets the result (only with `sync`).
 void CkLoop_Parallelize(HelperFn func, int paramNum, void* param, int numChunks, int lowerRange, int upperRange,
                         int sync = 1, void* redResult = nullptr, REDUCTION_TYPE type = CKLOOP_NONE,
                         CallerFn cfunc = nullptr, int cparamNum = 0, void* cparam = nullptr);
