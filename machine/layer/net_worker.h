@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -123,7 +124,7 @@ class NetWorker final : public host::FarSide {
 
   /// A PE of another host, and its worker.
   struct Receiver {
-    int pe = -1;
+    int pe = std::numeric_limits<int>::min();  // none: in a partition those of earlier ones have negative numbers
     Peer* peer = nullptr;
   };
 
