@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -450,7 +451,7 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* to, int which) {
     if (to->pkey_index >= keys.size()) return EINVAL;
     pair.partition = keys[to->pkey_index];
   }
-  if ((which & IBV_QP_PATH_MTU) != 0) faults().path_mtu = to->path_mtu;
+  if ((which & IBV_QP_PATH_MTU) != 0) std::atomic_ref(faults().path_mtu).store(to->path_mtu, std::memory_order_relaxed);
   if ((which & IBV_QP_DEST_QPN) != 0) pair.destination = to->dest_qp_num;
   if ((which & IBV_QP_QKEY) != 0) pair.key = to->qkey;
   pair.state = to->qp_state;
