@@ -81,6 +81,9 @@ class HostDriver final : public gpu::Driver {
   Result<ucx::DmaBuf> share(const gpu::Memory&) override { return none(); }
   void written_by_devices(const gpu::Memory&) override {}
   bool may_be_written(std::uint64_t) override { return false; }
+  Status pin(int, std::byte*, std::uint64_t) override { return none(); }
+  Status unpin(int, std::byte*) override { return none(); }
+  std::string link_between(int, int) override { return {}; }
 
  private:
   static Status none() { return Status::failure("the GPU does not"); }
