@@ -52,14 +52,16 @@ class Loop {
     for (std::size_t part = 0; part < own_.size(); ++part) done += take_own(part);
     count(done);
   }
-  void wait() const {
+  void wait(int rank) {
     constexpr int spins = 2000;
     // acquire: partner is the release in count(); what the chunks have written is seen.
     for (int i = 0; done_.load(std::memory_order_acquire) != own_.size() + shared_.size(); ++i) {
-      if (i < spins)
+      if (i < spins) {
         periapt::platform::pause();
-      else
+      } else {
+        work(rank);  // what was on its way from one stretch to another when this PE looked
         std::this_thread::yield();
+      }
     }
   }
   // `Given`: what chunks have written as their results.
@@ -210,7 +212,7 @@ void run_loop(Loop* loop, bool waits, void* result, REDUCTION_TYPE type, const C
   loop->work(CkMyRank());
   loop->take_parts_of_others();
   if (waits) {
-    loop->wait();
+    loop->wait(CkMyRank());
     if (result) give_result<Given>(*loop, result, type);
   }
   loop->leave();

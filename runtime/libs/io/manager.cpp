@@ -126,7 +126,8 @@ void Manager::go_on_with(Here& here, int pes_before) {
 }
 std::string Manager::describe_writing() const {
   for (const auto& [_, here] : sessions_)
-    if (here.plan.writes) return "a session of CkIO that writes the file " + files_.at(here.plan.file).name;
+    if (here.plan.writes && here.lost_with_pes == 0)
+      return "a session of CkIO that writes the file " + files_.at(here.plan.file).name;
   return "";
 }
 Manager::~Manager() {
