@@ -20,8 +20,9 @@ def end_of(*words):
 
 
 def expect(end, restarts, *words):
-    if end_of(*words) != (end, restarts):
-        sys.exit(f"FAILED {words}: {end_of(*words)} in place of {(end, restarts)}")
+    came = end_of(*words)
+    if came != (end, restarts):
+        sys.exit(f"FAILED {words}: {came} in place of {(end, restarts)}")
 
 
 with tempfile.TemporaryDirectory(prefix="periapt-cells-") as scratch:
