@@ -200,7 +200,8 @@ def count_cases(run: Run, name: str, output: list[str], failed: bool) -> None:
             failures += 1
             run.failed.append(f"{name}: {case[2]}")
         else:
-            told = [text for text in since_run if text.strip() and not re.search(r":\d+: Skipped$", text)]
+            reason = max((i + 1 for i, text in enumerate(since_run) if re.search(r":\d+: Skipped$", text)), default=0)
+            told = [text for text in since_run[reason:] if text.strip()]
             run.skipped.append((f"{name}: {case[2]}", " ".join(told) or "it did not say why"))
     if failed and not failures:
         run.failed.append(f"{name} (ended outside its cases: a crash, a sanitizer's finding, or too slow)")
