@@ -9,8 +9,8 @@
 namespace periapt {
 
 // rt_sigprocmask reads the new mask before it looks at what is to be done with it: it answers EFAULT where there is
-// none to be read, and EINVAL to a wish that it does not know, having changed nothing. No file is needed for it, and no
-// container forbids it, as some do process_vm_readv.
+// none to be read, and EINVAL to a request that it does not know, having changed nothing. No file is needed for it, and
+// no container forbids it, as some do process_vm_readv.
 bool is_readable(const void* address) {
   constexpr std::uintptr_t kMaskBytes = 8;  // of the kernel's; aligned, it lies within a page
   const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address) / kMaskBytes * kMaskBytes;

@@ -65,26 +65,26 @@ class BareShm {
 
   Request send(int slot, std::size_t size) {
     if (size <= kInCell) return put_cell(outgoing(slot, size), size), Request{};
-    const std::uint64_t number = ++parcels_out_;
+    const std::uint64_t number = ++transfers_out_;
     if (in_slots(size)) {
       filling_.push_back({number, slot, size, false});
       fill();
       return {number, slot, size, false};
     }
-    Parcel& parcel = out_.parcels[number % kParcels];
-    parcel.source.store(slot, std::memory_order_relaxed);
-    parcel.sent.store(number, std::memory_order_release);
+    Transfer& transfer = out_.transfers[number % kTransfers];
+    transfer.source.store(slot, std::memory_order_relaxed);
+    transfer.sent.store(number, std::memory_order_release);
     return {number, slot, size, false};
   }
   Request receive(int slot, std::size_t size) {
     if (size <= kInCell) return {0, slot, size, true};
-    const std::uint64_t number = ++parcels_in_;
+    const std::uint64_t number = ++transfers_in_;
     if (in_slots(size)) return awaited_.emplace_back(Request{number, slot, size, true});
-    Parcel& parcel = in_.parcels[number % kParcels];
-    parcel.target.store(slot, std::memory_order_relaxed);
-    parcel.claimed.store(number << 32, std::memory_order_relaxed);
-    parcel.copied.store(0, std::memory_order_relaxed);
-    parcel.awaited.store(number, std::memory_order_release);
+    Transfer& transfer = in_.transfers[number % kTransfers];
+    transfer.target.store(slot, std::memory_order_relaxed);
+    transfer.claimed.store(number << 32, std::memory_order_relaxed);
+    transfer.copied.store(0, std::memory_order_relaxed);
+    transfer.awaited.store(number, std::memory_order_release);
     awaited_.push_back({number, slot, size, true});
     return awaited_.back();
   }
@@ -142,14 +142,14 @@ class BareShm {
 
  private:
   static constexpr std::size_t kInCell = host::Slot::kBodyBytes;
-  static constexpr std::uint64_t kCells = 512, kParcels = 2 * kWindow;
+  static constexpr std::uint64_t kCells = 512, kTransfers = 2 * kWindow;
   static constexpr std::size_t kOneCopies = 4 << 10;      // up to here the receiver alone
   static constexpr std::size_t kPrivateLeast = 16 << 10;  // smaller ones are not worth a call of the kernel
-  static constexpr std::uint64_t kFromBack = 1 << 16;     // in Parcel::claimed
+  static constexpr std::uint64_t kFromBack = 1 << 16;     // in Transfer::claimed
   static constexpr std::size_t kSlotBytes = 32 << 10;
   static constexpr std::uint64_t kSlots = 8;
 
-  struct Parcel {
+  struct Transfer {
     alignas(64) std::atomic<std::uint64_t> sent;     // its number, by the sender
     std::atomic<int> source;                         // slot
     alignas(64) std::atomic<std::uint64_t> awaited;  // its number, by the receiver
@@ -164,7 +164,7 @@ class BareShm {
     alignas(64) std::atomic<std::uint64_t> taken;
     alignas(64) std::atomic<std::uint64_t> filled;
     alignas(64) std::atomic<std::uint64_t> emptied;
-    Parcel parcels[kParcels];
+    Transfer transfers[kTransfers];
   };
   Road& road(int from) const { return *reinterpret_cast<Road*>(place_.shared(from)); }
   /// 0: to send from, 1: to receive into, 2: what the partner reaches.
@@ -222,16 +222,16 @@ class BareShm {
   std::uint64_t pieces(std::size_t size) const { return (size + piece_of(size) - 1) / piece_of(size); }
 
   /// Copies pieces until none is left unclaimed: the receiver from the front, the sender from the back.
-  void copy(Parcel& parcel, const std::byte* from, std::byte* to, std::size_t size, bool receives) {
+  void copy(Transfer& transfer, const std::byte* from, std::byte* to, std::size_t size, bool receives) {
     const std::uint64_t all = pieces(size), piece = piece_of(size), one = receives ? 1 : kFromBack;
-    for (std::uint64_t word = parcel.claimed.load(std::memory_order_acquire);;) {
+    for (std::uint64_t word = transfer.claimed.load(std::memory_order_acquire);;) {
       const std::uint64_t front = word % kFromBack, back = word / kFromBack % kFromBack;
       if (front + back >= all) return;
-      if (!parcel.claimed.compare_exchange_weak(word, word + one, std::memory_order_acq_rel)) continue;
+      if (!transfer.claimed.compare_exchange_weak(word, word + one, std::memory_order_acq_rel)) continue;
       const std::size_t at = piece * (receives ? front : all - 1 - back);
       copy_piece(to + at, from + at, std::min<std::size_t>(piece, size - at), receives, size);
-      parcel.copied.fetch_add(1, std::memory_order_acq_rel);
-      word = parcel.claimed.load(std::memory_order_acquire);
+      transfer.copied.fetch_add(1, std::memory_order_acq_rel);
+      word = transfer.claimed.load(std::memory_order_acquire);
     }
   }
   void copy_piece(std::byte* to, const std::byte* from, std::size_t bytes, bool receives, std::size_t size) {
@@ -243,30 +243,30 @@ class BareShm {
   /// The message that is the next to be received, if it was sent.
   void take() {
     const Request& request = awaited_.front();
-    Parcel& parcel = in_.parcels[request.number % kParcels];
-    if (parcel.sent.load(std::memory_order_acquire) != request.number) return gap();
-    platform::prefetch_for_write(&out_.parcels[(parcels_out_ + 1) % kParcels].sent);
-    const std::byte* from = their(request.size).outgoing(parcel.source.load(std::memory_order_relaxed), request.size);
+    Transfer& transfer = in_.transfers[request.number % kTransfers];
+    if (transfer.sent.load(std::memory_order_acquire) != request.number) return gap();
+    platform::prefetch_for_write(&out_.transfers[(transfers_out_ + 1) % kTransfers].sent);
+    const std::byte* from = their(request.size).outgoing(transfer.source.load(std::memory_order_relaxed), request.size);
     std::byte* to = mine(request.size).incoming(request.slot, request.size);
     if (pieces(request.size) == 1) {
       copy_piece(to, from, request.size, true, request.size);
     } else {
-      copy(parcel, from, to, request.size, true);
-      while (parcel.copied.load(std::memory_order_acquire) < pieces(request.size)) place_.relax();
+      copy(transfer, from, to, request.size, true);
+      while (transfer.copied.load(std::memory_order_acquire) < pieces(request.size)) place_.relax();
     }
-    parcel.done.store(request.number, std::memory_order_release);
+    transfer.done.store(request.number, std::memory_order_release);
     awaited_.pop_front();
     ++taken_in_;
   }
   void help(const Request& request) {
-    Parcel& parcel = out_.parcels[request.number % kParcels];
-    while (parcel.done.load(std::memory_order_acquire) != request.number) {
+    Transfer& transfer = out_.transfers[request.number % kTransfers];
+    while (transfer.done.load(std::memory_order_acquire) != request.number) {
       if (!awaited_.empty()) take();  // both may be sending
-      if (pieces(request.size) == 1 || parcel.awaited.load(std::memory_order_acquire) != request.number) {
+      if (pieces(request.size) == 1 || transfer.awaited.load(std::memory_order_acquire) != request.number) {
         gap();
       } else {
-        std::byte* to = their(request.size).incoming(parcel.target.load(std::memory_order_relaxed), request.size);
-        copy(parcel, mine(request.size).outgoing(request.slot, request.size), to, request.size, false);
+        std::byte* to = their(request.size).incoming(transfer.target.load(std::memory_order_relaxed), request.size);
+        copy(transfer, mine(request.size).outgoing(request.slot, request.size), to, request.size, false);
       }
     }
   }
@@ -322,7 +322,7 @@ class BareShm {
   Slots own_{nullptr, nullptr}, their_own_{nullptr, nullptr};  // private
   std::uint32_t process_ = 0;                                  // the partner's
   std::uint64_t cells_out_ = 0, cells_in_ = 0, taken_ = 0;
-  std::uint64_t parcels_out_ = 0, parcels_in_ = 0, taken_in_ = 0;
+  std::uint64_t transfers_out_ = 0, transfers_in_ = 0, taken_in_ = 0;
   std::uint64_t streak_ = 0;  // messages taken since the last one was sent
   std::deque<Request> awaited_, filling_;
   std::uint64_t filled_ = 0;                            // messages

@@ -22,9 +22,9 @@
 
 using namespace periapt::bench;
 
-class Parcel : public CMessage_Parcel {
+class Payload : public CMessage_Payload {
  public:
-  explicit Parcel(std::size_t its_size) : size(its_size) {}
+  explicit Payload(std::size_t its_size) : size(its_size) {}
   std::size_t size;
   char* bytes;
   std::byte* data() { return reinterpret_cast<std::byte*>(bytes); }
@@ -91,13 +91,13 @@ class Party : public CBase_Party {
 
   // ---- entries
 
-  void got(Parcel* parcel) {
+  void got(Payload* payload) {
     if (shown_) {
-      shown_(parcel->data());
+      shown_(payload->data());
       ++actives_shown_;
-      keep(0, parcel);
+      keep(0, payload);
     } else {
-      arrived_.push_back(parcel);
+      arrived_.push_back(payload);
       ++arrivals_;
     }
     look_up();
@@ -136,12 +136,12 @@ class Party : public CBase_Party {
 
   std::byte* outgoing(int slot, std::size_t size) {
     if (settings_.parameters()) return slots_.outgoing(slot, size);
-    Parcel*& mine = of(outgoing_, slot);
+    Payload*& mine = of(outgoing_, slot);
     // A message that came back is sent again.
     if (mine == nullptr) mine = std::exchange(of(incoming_, slot), nullptr);
     if (mine != nullptr && mine->size == size) return mine->data();
     delete mine;
-    mine = new (static_cast<int>(size)) Parcel(size);
+    mine = new (static_cast<int>(size)) Payload(size);
     return mine->data();
   }
   Request send(int slot, std::size_t size) {
@@ -185,11 +185,11 @@ class Party : public CBase_Party {
   }
 
  private:
-  using Parcels = std::vector<Parcel*>;
-  static Parcel*& of(Parcels& parcels, int slot) {
-    return parcels[static_cast<std::size_t>(slot < 0 ? kWindow : slot)];
+  using Payloads = std::vector<Payload*>;
+  static Payload*& of(Payloads& payloads, int slot) {
+    return payloads[static_cast<std::size_t>(slot < 0 ? kWindow : slot)];
   }
-  void keep(int slot, Parcel* parcel) { delete std::exchange(of(incoming_, slot), parcel); }
+  void keep(int slot, Payload* payload) { delete std::exchange(of(incoming_, slot), payload); }
 
   /// Runs the scheduler until it is so: an entry that has brought something looks, and ends it.
   template <class Condition>
@@ -208,8 +208,8 @@ class Party : public CBase_Party {
   CProxyElement_Party partner_;
   Slots slots_;
   Mailbox mailbox_;
-  Parcels outgoing_ = Parcels(kWindow + 1), incoming_ = Parcels(kWindow + 1);
-  std::deque<Parcel*> arrived_;
+  Payloads outgoing_ = Payloads(kWindow + 1), incoming_ = Payloads(kWindow + 1);
+  std::deque<Payload*> arrived_;
   std::uint64_t arrivals_ = 0, wanted_ = 0;
   Look shown_;
   std::uint64_t actives_shown_ = 0, actives_taken_ = 0;
