@@ -20,22 +20,55 @@ using periapt::platform::kCacheLine;
 // Of this process: null until the library is there. A value that every process has at another address.
 std::atomic<CProxy_LoopHelper*> helpers_of_process{nullptr};
 
+// Iterations `first` to `last`.
+struct Range {
+  int first, last;
+};
+
+// Iterations begin to end - 1 in parts; the first ones have one more where they are not even. A part is calculated when
+// it is taken: a list of them would be written by the caller before any helper begins, and read from its cache by all.
+class EvenParts {
+ public:
+  // `last_offset`: what the program's function expects as `last` beside the last iteration.
+  EvenParts(int begin, int end, int count, int last_offset)
+      : begin_(begin), size_((end - begin) / count), more_((end - begin) % count), last_offset_(last_offset) {
+    if (end > begin) count_ = static_cast<std::size_t>(std::min(count, end - begin));
+  }
+  std::size_t count() const { return count_; }
+  Range operator[](std::size_t i) const {
+    const int part = static_cast<int>(i), first = begin_ + part * size_ + std::min(part, more_);
+    return {first, first + size_ + (part < more_ ? 1 : 0) - 1 + last_offset_};
+  }
+
+ private:
+  int begin_, size_, more_, last_offset_;
+  std::size_t count_ = 0;
+};
+
+// Calculated, or listed where they are of no one size.
+class Chunks {
+ public:
+  explicit Chunks(EvenParts even) : even_(even) {}
+  explicit Chunks(std::vector<Range> listed) : even_(0, 0, 1, 0), listed_(std::move(listed)) {}
+  std::size_t count() const { return listed_.empty() ? even_.count() : listed_.size(); }
+  Range operator[](std::size_t i) const { return listed_.empty() ? even_[i] : listed_[i]; }
+
+ private:
+  EvenParts even_;
+  std::vector<Range> listed_;
+};
+
 // One call of CkLoop_Parallelize(). It lives until its caller and every PE that was asked for help have left it.
 class Loop {
  public:
-  struct Range {
-    int first, last;
-  };
-
-  Loop(HelperFn function, int param_count, void* param, std::vector<Range> own, std::vector<Range> shared,
-       bool keeps_results)
+  Loop(HelperFn function, int param_count, void* param, std::vector<Range> own, Chunks chunks, bool keeps_results)
       : function_(function),
         param_count_(param_count),
         param_(param),
         own_(std::move(own)),
-        shared_(std::move(shared)),
+        chunks_(std::move(chunks)),
         own_taken_(std::make_unique<std::atomic<bool>[]>(own_.size())),
-        results_(keeps_results ? std::make_unique<Result[]>(own_.size() + shared_.size()) : nullptr) {}
+        results_(keeps_results ? new Result[own_.size() + chunks_.count()] : nullptr) {}
 
   // What the PE of this rank does of it: its own part, then its stretch of the chunks, then half of what another PE has
   // left, and so on until none has anything. A PE that does not come loses its stretch to others.
@@ -55,7 +88,7 @@ class Loop {
   void wait(int rank) {
     constexpr int spins = 2000;
     // acquire: partner is the release in count(); what the chunks have written is seen.
-    for (int i = 0; done_.load(std::memory_order_acquire) != own_.size() + shared_.size(); ++i) {
+    for (int i = 0; done_.load(std::memory_order_acquire) != own_.size() + chunks_.count(); ++i) {
       if (i < spins) {
         periapt::platform::pause();
       } else {
@@ -67,7 +100,7 @@ class Loop {
   // `Given`: what chunks have written as their results.
   template <class Given, class T, class Combine>
   T combined(T value, Combine combine) const {
-    for (std::size_t i = 0; i < own_.size() + shared_.size(); ++i) {
+    for (std::size_t i = 0; i < own_.size() + chunks_.count(); ++i) {
       Given given;
       std::memcpy(&given, &results_[i], sizeof given);
       const T one = static_cast<T>(given);
@@ -104,7 +137,7 @@ class Loop {
       const std::size_t first = range & 0xFFFFFFFF, last = range >> 32;
       if (first >= last) return false;
       if (!stretch.compare_exchange_weak(range, range_of(first + 1, last), std::memory_order_relaxed)) continue;
-      run(shared_[first], own_.size() + first);
+      run(chunks_[first], own_.size() + first);
       return true;
     }
   }
@@ -148,25 +181,13 @@ class Loop {
   void* const param_;
   const std::size_t pes_ = static_cast<std::size_t>(CkMyNodeSize());
   const std::vector<Range> own_;  // by rank
-  const std::vector<Range> shared_;
-  const std::unique_ptr<Stretch[]> stretches_ = even_stretches(shared_.size(), pes_);  // by rank
+  const Chunks chunks_;
+  const std::unique_ptr<Stretch[]> stretches_ = even_stretches(chunks_.count(), pes_);  // by rank
   const std::unique_ptr<std::atomic<bool>[]> own_taken_;
-  const std::unique_ptr<Result[]> results_;  // of own parts, then of shared chunks; null: the caller wants none
+  const std::unique_ptr<Result[]> results_;  // of own parts, then of chunks; null: the caller wants none
   alignas(kCacheLine) std::atomic<std::size_t> done_{0};
   std::atomic<int> references_{1};
 };
-
-// `count` parts of iterations begin to end - 1; the first ones have one more where they are not even. `last_offset`:
-// what the program's function expects as `last` beside the last iteration.
-void add_parts(std::vector<Loop::Range>& parts, int begin, int end, int count, int last_offset) {
-  parts.reserve(static_cast<std::size_t>(std::clamp(end - begin, 0, std::max(count, 0))));
-  const int size = (end - begin) / count, more = (end - begin) % count;
-  for (int i = 0, at = begin; i < count; ++i) {
-    const int next = at + size + (i < more ? 1 : 0);
-    if (next > at) parts.push_back({at, next - 1 + last_offset});
-    at = next;
-  }
-}
 
 // `Given`: void where chunks write a result of the reduction's type.
 template <class Given, class T, class Combine>
@@ -245,10 +266,9 @@ void CkLoop_Exit(CProxy_FuncCkLoop ckLoop) { ckLoop.exit(); }
 
 void CkLoop_Parallelize(HelperFn func, int paramNum, void* param, int numChunks, int lowerRange, int upperRange,
                         int sync, void* redResult, REDUCTION_TYPE type, CallerFn cfunc, int cparamNum, void* cparam) {
-  std::vector<Loop::Range> chunks;
-  add_parts(chunks, lowerRange, upperRange + 1, std::max(numChunks, 1), 0);
   const bool keeps_results = wants_result(sync, redResult, type);
-  run_loop<void>(new Loop(func, paramNum, param, {}, std::move(chunks), keeps_results), sync != 0, redResult, type,
+  const EvenParts chunks(lowerRange, upperRange + 1, std::max(numChunks, 1), 0);
+  run_loop<void>(new Loop(func, paramNum, param, {}, Chunks(chunks), keeps_results), sync != 0, redResult, type,
                  {cfunc, cparamNum, cparam});
 }
 
@@ -257,16 +277,17 @@ void CkLoop_ParallelizeHybrid(float staticFraction, HelperFn func, int paramNum,
                               CallerFn cfunc, int cparamNum, void* cparam) {
   const int pes = CkMyNodeSize(), count = std::max(upperRange - lowerRange, 0);
   const int chunk = std::max(count / std::max(numChunks, 1), 1);
-  std::vector<Loop::Range> parts, own, shared;
-  add_parts(parts, lowerRange, lowerRange + count, pes, 1);
-  for (const Loop::Range& part : parts) {
+  const EvenParts parts(lowerRange, lowerRange + count, pes, 1);
+  std::vector<Range> own, shared;
+  for (std::size_t i = 0; i < parts.count(); ++i) {
+    const Range part = parts[i];
     const int mine = static_cast<int>(std::clamp(staticFraction, 0.0F, 1.0F) * (part.last - part.first));
     own.push_back({part.first, part.first + mine});
     for (int at = part.first + mine; at < part.last; at += chunk)
       shared.push_back({at, std::min(at + chunk, part.last)});
   }
   const bool keeps_results = wants_result(sync, redResult, type);
-  run_loop<double>(new Loop(func, paramNum, param, std::move(own), std::move(shared), keeps_results), sync != 0,
+  run_loop<double>(new Loop(func, paramNum, param, std::move(own), Chunks(std::move(shared)), keeps_results), sync != 0,
                    redResult, type, {cfunc, cparamNum, cparam});
 }
 
