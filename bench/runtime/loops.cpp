@@ -80,6 +80,7 @@ class Main : public CBase_Main {
  public:
   explicit Main(CkArgMsg* m) {
     if (m->argc > 1) rounds_ = std::atoi(m->argv[1]);
+    if (rounds_ < 1) CkAbort("loops: ROUNDS is %s, and has to be a number from 1 on: loops 300", m->argv[1]);
     delete m;
     mainProxy = thisProxy;
     CkLoop_Init(CkNumPes());
@@ -93,7 +94,7 @@ class Main : public CBase_Main {
     const double turns_a_us = 1e-6 * turns_of_chunk * chunks / alone(3);
     for (const double us : {0.0, 1.0, 10.0}) {
       turns_of_chunk = static_cast<int>(us * turns_a_us);
-      together(rounds_ / 10);
+      together(std::max(rounds_ / 10, 1));
       const double one = beside_others(std::max(rounds_ / 10, 3)), all = together(rounds_);
       CkPrintf("%4.0f us a chunk: a loop %9.2f us, on one PE %9.2f, beside its chunks %8.2f\n", us, all * 1e6,
                one * 1e6, (all - one / CkMyNodeSize()) * 1e6);

@@ -229,7 +229,10 @@ class DeclEmitter {
 
   void open(const ChareNames& names, const std::string& prefix) {
     if (!names.header.empty()) out_.line(names.header);
-    out_.line("class " + prefix + names.chare.name + names.baseList(prefix) + " {");
+    // charmc reads the place there when the compiler knows no such base (tools/charmc/explain.cpp).
+    const bool ownBases = prefix == "CkIndex_" && !names.chare.bases.empty();
+    out_.line("class " + prefix + names.chare.name + names.baseList(prefix) + " {" +
+              (ownBases ? "  // " + out_.place(names.chare.bases.front().span.begin) : ""));
     out_.line(" public:");
     std::string types = "  typedef " + names.local + " local_t; typedef " + names.index + " index_t; typedef " +
                         names.proxy + " proxy_t; typedef " + names.element + " element_t;";
@@ -352,8 +355,22 @@ class DeclEmitter {
     }
     if (names.chare.bases.size() > 1) oneOfSeveral(names, prefix);
     for (const Function& method : methods) out_.line("  " + method.declaration());
+    if (names.isArray() && prefix == "CProxy_") emptyArrays(names);
     if (names.chare.has("python") && prefix != "CProxySection_") registerPython(names, prefix);
     out_.line("};");
+  }
+
+  /// Arrays without elements, whatever constructors there are; the second tells of it when it is made.
+  void emptyArrays(const ChareNames& names) {
+    const std::string type = names.index + "::__idx";
+    out_.line(
+        "  static CkArrayID ckCreateEmptyArray(const CkArrayOptions& impl_opts = CkArrayOptions()) { return "
+        "periapt::newEmptyArray(" +
+        type + ", impl_opts); }");
+    out_.line(
+        "  static void ckCreateEmptyArrayAsync(const CkCallback& impl_created, const CkArrayOptions& impl_opts = "
+        "CkArrayOptions()) { periapt::newArrayAsyncMessage(" +
+        type + ", -1, impl_opts, impl_created, nullptr); }");
   }
 
   /// Requests of clients come to all of a collection, or to one object.

@@ -29,8 +29,7 @@ std::string handedOver(const Parameter& p, const std::string& name) {
 
 class DefEmitter {
  public:
-  DefEmitter(const Module& module, const SourceText& source)
-      : module_(module), source_(source), out_(source, module.name + ".def.h") {}
+  DefEmitter(const Module& module, const SourceText& source) : module_(module), out_(source, module.name + ".def.h") {}
 
   std::string run() {
     out_.line("// Written by charmc from module " + module_.name + ": change the .ci file instead.");
@@ -169,10 +168,7 @@ class DefEmitter {
     }
   }
 
-  /// "hello.ci:12"
-  std::string place(std::size_t offset) const {
-    return escaped(source_.fileOf(offset)) + ":" + std::to_string(source_.lineOf(offset));
-  }
+  std::string place(std::size_t offset) const { return out_.place(offset); }
 
   // --- messages ---
 
@@ -779,7 +775,6 @@ class DefEmitter {
   }
 
   const Module& module_;
-  const SourceText& source_;
   Writer out_;
 };
 

@@ -395,7 +395,12 @@ class Methods {
     f.formals = {{"const CkArrayOptions& impl_opts", "CkArrayOptions()"}};
     f.body = {"return periapt::newEmptyArray(" + type() + ", impl_opts);"};
     f.at = names_.chare.nameSpan.begin;
+    Function async = f;
+    async.result = "void";
+    async.formals.insert(async.formals.begin(), {"const CkCallback& impl_created", ""});
+    async.body = {"periapt::newArrayAsyncMessage(" + type() + ", -1, impl_opts, impl_created, nullptr);"};
     out_.push_back(std::move(f));
+    out_.push_back(std::move(async));
   }
 
   const ChareNames& names_;

@@ -36,4 +36,8 @@ void Writer::lineAt(std::size_t offset, std::string_view text) {
   away_ = true;
 }
 
+std::string Writer::place(std::size_t offset) const {
+  return escaped(source_.fileOf(offset)) + ":" + std::to_string(source_.lineOf(offset));
+}
+
 }  // namespace periapt::ci

@@ -18,6 +18,9 @@ class Writer {
   /// Writes one line that the C++ compiler shall take for the .ci line at `offset`: where its messages belong.
   void lineAt(std::size_t offset, std::string_view text);
 
+  /// "hello.ci:12", as the inside of a string literal or a comment.
+  std::string place(std::size_t offset) const;
+
   std::string take() {
     leave();
     return std::move(out_);

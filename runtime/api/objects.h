@@ -233,6 +233,10 @@ class ArrayElement : public CkMigratable {
   CkArrayIndex ckGetArrayIndex() const;
   CkArrayID ckGetArrayID() const { return thisArrayID; }
   ck::ObjID ckGetID() const { return {thisArrayID, myRec.id_}; }
+  // Says the PE that it is on, and takes no calls. An element keeps no thishandle: that would be a sixth of what it
+  // takes.
+  CkChareID ckGetChareID() const;
+  void CkGetChareID(CkChareID* id) const { *id = ckGetChareID(); }
   CkArray* ckGetArrayManager() const { return myRec.array_; }
   int ckGetArraySize() const;
   // The number of the reduction to which it contributes next.

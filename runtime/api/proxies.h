@@ -68,7 +68,8 @@ class GroupProxy : public CProxy {
   GroupProxy(const IrrGroup* g) : group_(g->ckGetGroupID()) {}
   CkGroupID ckGetGroupID() const { return group_; }
   operator CkGroupID() const { return group_; }
-  // The handle (thishandle) of the member on this PE, or of its process's branch, also while that is still coming.
+  // The handle of the member on this PE, also while that is still coming: its thishandle. Of a node group, that of its
+  // process's branch, called from this PE; the branch's own thishandle names the PE that has made it.
   CkChareID ckGetChareID() const;
   void ckSetGroupID(CkGroupID group) { group_ = group; }
   void ckCheck() const;
@@ -206,6 +207,9 @@ extern template CkChareID GroupProxy<CProxy_Group>::ckGetChareID() const;
 extern template CkChareID GroupProxy<CProxy_NodeGroup>::ckGetChareID() const;
 }  // namespace periapt
 typedef CProxySection_Group CProxySection_NodeGroup;
+typedef CProxy_Group CProxy_IrrGroup;
+typedef CProxyElement_Group CProxyElement_IrrGroup;
+typedef CProxySection_Group CProxySection_IrrGroup;
 
 class CProxy_ArrayBase : public CProxy {
  public:
@@ -272,6 +276,8 @@ class CProxyElement_ArrayBase : public CProxy_ArrayBase {
   void ckDestroy() const;
   void ckEmigrate(int toPe) const;
   void ckSend(void* message, int entry, int opts = 0) const;
+  // Calls a [sync] entry and waits, in a thread, for its answer, which the caller owns. Owns the message.
+  void* ckSendSync(CkArrayMessage* message, int entry) const;
   void ckInsert(void* message, int constructor, int onPe) const { ckInsertIdx(message, constructor, onPe, index_); }
   void pup(PUP::er& p) {
     CProxy_ArrayBase::pup(p);

@@ -201,6 +201,12 @@ CkFutureID CkCreateAttachedFutureSend(void* message, int entry, CkArrayID array,
   return future;
 }
 
+void* CProxyElement_ArrayBase::ckSendSync(CkArrayMessage* message, int entry) const {
+  const CkFutureID future = CkCreateAttachedFuture(message);
+  ckSend(message, entry);
+  return CkWaitReleaseFuture(future);
+}
+
 void CkPrintEntryMethod(int entry) { CkPrintf("%s", periapt::entry_name(entry)); }
 void CkPrintChareName(int chare) {
   const auto& chares = periapt::registry().chares;

@@ -103,6 +103,11 @@ ArrayElement::ArrayElement() {
   manager->adopt(this);
 }
 ArrayElement::~ArrayElement() { thisArray->manager().drop(this); }
+CkChareID ArrayElement::ckGetChareID() const {
+  CkChareID handle;
+  handle.onPE = periapt::Pe::current()->index;
+  return handle;
+}
 CkArrayIndex ArrayElement::ckGetArrayIndex() const { return myRec.getIndex(); }
 CkArrayIndex CkLocRec::getIndex() const { return array_->manager().index_of(id_); }
 CkMigratable& CkLocRec::element() const {

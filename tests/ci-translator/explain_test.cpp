@@ -87,9 +87,36 @@ TEST_P(Compilers, ABaseThatNothingDeclares) {
   const Outcome outcome = compileQuicklyWith("");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.text,
-              AllOf(HasSubstr("charmc: error: the base Nowhere of Derived is no chare that is known here"),
+              AllOf(HasSubstr("charmc: error: pgm.ci:5: the base Nowhere of Derived is no chare that is known here"),
                     HasSubstr("extern module")));
   EXPECT_THAT(outcome.text, Not(HasSubstr("no chare Derived"))) << "what follows from it is not explained";
+}
+
+TEST_P(Compilers, TheOneOfSeveralBasesThatNothingDeclares) {
+  for (const char* bases : {"Part, Nowhere", "Nowhere, Part", "Part, Nowhere, Part"}) {
+    writePgmCi(std::string("array [1D] Derived : ") + bases + " { entry Derived(); };\n");
+    ASSERT_EQ(charmc("pgm.ci").status, 0);
+    EXPECT_THAT(compileQuicklyWith("").text,
+                AllOf(HasSubstr("pgm.ci:5: the base Nowhere of Derived is no chare"), Not(HasSubstr("the base Part"))))
+        << bases;
+  }
+}
+
+/// As in Charm++: which chares there are is known when all headers are.
+TEST_P(Compilers, ABaseOfAHeaderThatTheProgramIncludesNeedsNoModule) {
+  write("pgm.ci",
+        "mainmodule pgm {\n  readonly CProxy_Main mainProxy;\n"
+        "  mainchare Main { entry Main(CkArgMsg*); entry void done(int n, double x[n]); };\n"
+        "  array [1D] Derived : Part { entry Derived(); };\n};\n");
+  const Outcome translated = charmc("pgm.ci");
+  EXPECT_EQ(translated.status, 0);
+  EXPECT_THAT(translated.text, HasSubstr("pgm.ci:4:24: warning: no chare 'Part' is declared in this file"));
+  run("sed -i 's/^#include \"pgm.def.h\"/struct Derived : CBase_Derived { Derived() {} "
+      "Derived(CkMigrateMessage* m) : CBase_Derived(m) {} };\\n&/; s/^#include \"part.decl.h\"/#include \"part.h\"/' "
+      "pgm.cpp");
+  const Outcome outcome = compileQuicklyWith("");
+  EXPECT_EQ(outcome.text, "");
+  EXPECT_EQ(outcome.status, 0);
 }
 
 TEST_P(Compilers, NamesThatNothingDeclares) {
@@ -201,6 +228,7 @@ TEST_F(Linker, ARightProgramIsLinkedWithoutAWord) {
 
 TEST_F(Linker, ADefHeaderThatNothingIncludes) {
   write("nodef.cpp", "int nothing;\n");
+  run("rm pgm.o");
   const Outcome outcome = charmc("-o pgm nodef.cpp part.o");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.text,
@@ -208,10 +236,32 @@ TEST_F(Linker, ADefHeaderThatNothingIncludes) {
 }
 
 TEST_F(Linker, AModuleWhoseObjectIsNotLinked) {
+  const Outcome beside = charmc("-o pgm pgm.o");
+  EXPECT_EQ(beside.status, 1);
+  EXPECT_THAT(beside.text, AllOf(HasSubstr("charmc: error: the module part is not linked"),
+                                 HasSubstr("= hint: name part.o, which has it, on the link line")));
+  run("cp part.o copy_of_part.o");
+  EXPECT_THAT(charmc("-o pgm pgm.o").text, HasSubstr("link the object whose source includes part.def.h"))
+      << "which of two is meant is not known";
+  run("mkdir parts && mv part.o parts && rm copy_of_part.o");
   const Outcome outcome = charmc("-o pgm pgm.o");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.text, AllOf(HasSubstr("charmc: error: the module part is not linked"),
                                   HasSubstr("link the object whose source includes part.def.h")));
+  run("cp pgm.o parts/of_main.o");
+  EXPECT_THAT(charmc("-o pgm parts/of_main.o").text, HasSubstr("name parts/part.o, which has it"))
+      << "a folder that the line has files of is looked in";
+}
+
+TEST_F(Linker, AMainModuleAndEntriesWhoseObjectIsNotLinked) {
+  EXPECT_THAT(charmc("-o pgm part.o").text, AllOf(HasSubstr("charmc: error: no mainmodule is linked"),
+                                                  HasSubstr("= hint: name pgm.o, which has it, on the link line")));
+  write("entries.cpp", "#include \"part.h\"\nvoid Part::give(int) {}\n");
+  const Outcome outcome =
+      charmcQuickly("-c entries.cpp && rm part.o && sed -i 's/^void Part::give.*//' part.cpp && " PERIAPT_CHARMC
+                    " -c part.cpp && " PERIAPT_CHARMC " -o pgm pgm.o part.o");
+  EXPECT_THAT(outcome.text, AllOf(HasSubstr("charmc: error: entries of Part are declared in the .ci file"),
+                                  HasSubstr("Part::give(int)\n      = hint: name entries.o, which has it,")));
 }
 
 TEST_F(Linker, EntriesAndAMigrationConstructorThatAreOnlyDeclared) {

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <set>
 #include <vector>
 
 #include "collections.decl.h"
@@ -35,6 +37,7 @@ class Main : public CBase_Main {
   CProxy_Cell array_;
   CProxy_Lazy lazy_;
   CProxy_Late late_[late_arrays];
+  std::set<std::array<int, 3>> tiles_;  // what each of them has told: its index, and whether it was asked
 
  public:
   Main(CkArgMsg* m) {
@@ -149,6 +152,12 @@ class Main : public CBase_Main {
   void answered(int) {
     if (--expected_ == 0) thisProxy.step();
   }
+  void tile(int x, int y, bool asked) {
+    require(x >= 0 && x < 5 && y >= 0 && y < 7, "an element has an index that its array does not have");
+    require(tiles_.insert({x, y, asked}).second,
+            asked ? "a call has come to another element, or twice" : "an element of two dimensions was made twice");
+    answered(0);
+  }
   void summed(int sum) {
     require(sum == expected_, step_ == 12 ? "a message within a process is not shared" : "a message has two owners");
     thisProxy.step();
@@ -253,9 +262,13 @@ class Cell : public CBase_Cell {
 
 class Tile : public CBase_Tile {
  public:
-  Tile() { mainProxy.answered(0); }
+  Tile() {
+    require(CkMyPe() == thisProxy.ckLocMgr()->homePe(CkArrayIndex2D(thisIndex.x, thisIndex.y)),
+            "an element was made elsewhere than its map says");
+    mainProxy.tile(thisIndex.x, thisIndex.y, false);
+  }
   Tile(CkMigrateMessage*) {}
-  void ask() { mainProxy.answered(0); }
+  void ask() { mainProxy.tile(thisIndex.x, thisIndex.y, true); }
 };
 
 // Made by a call to an index that has no element: where the call came from, or at home. A call before that waits.

@@ -39,10 +39,16 @@ class Main : public CBase_Main {
     numbers();
     messages();
     section();
+    elements();
+    empty();
     CkPrintf("all checks passed\n");
     CkExit();
   }
   void heard(int index) { heard_.insert(index); }
+  void created(CkArrayCreatedMsg* m) {
+    created_.push_back(m->aid);
+    delete m;
+  }
 
  private:
   static void chares() {
@@ -106,8 +112,43 @@ class Main : public CBase_Main {
     require(heard_.size() == 6, "a callback to a section by its number has gone to others");
   }
 
+  // The handle of an element names the PE that it is on.
+  void elements() {
+    auto* const question = reinterpret_cast<CkArrayMessage*>(new Note(20));
+    Note* const note = static_cast<Note*>(cells_[3].ckSendSync(question, CkIndex_Cell::answer(nullptr)));
+    require(note->value == 23, "ckSendSync() has not brought what the element answers");
+    delete note;
+    cells_.move();
+    CkWaitQD();
+  }
+  // Arrays without elements, whatever constructors their class has.
+  void empty() {
+    const CProxy_IrrGroup same = members_;
+    require(same.ckGetGroupID() == members_.ckGetGroupID(), "a proxy of some group names another one");
+    CProxy_Cell cells = CProxy_Cell::ckCreateEmptyArray();
+    CProxy_Numbered numbered = CProxy_Numbered::ckCreateEmptyArray();
+    const CkCallback told(CkIndex_Main::created(nullptr), thisProxy);
+    CProxy_Cell::ckCreateEmptyArrayAsync(told);
+    CProxy_Numbered::ckCreateEmptyArrayAsync(told, CkArrayOptions());
+    CProxy_Numbered::ckNew(told);
+    CkWaitQD();
+    require(created_.size() == 3, "the callbacks of arrays that are made without elements have not come");
+    std::set<int> ids = {CkGroupID(cells.ckGetArrayID()).idx};
+    for (const CkArrayID& id : created_) ids.insert(CkGroupID(id).idx);
+    require(ids.size() == 4, "two arrays that are made without elements are one");
+    cells[5].insert();
+    cells.doneInserting();
+    numbered[6].insert(7);
+    numbered.doneInserting();
+    heard_.clear();
+    cells.hear(new Note(0));
+    CkWaitQD();
+    require(heard_ == std::set<int>({5}), "an array that was made without elements has others than were inserted");
+  }
+
   CProxy_Members members_;
   CProxy_Cell cells_;
+  std::vector<CkArrayID> created_;
   std::set<int> heard_;
 };
 
@@ -134,6 +175,25 @@ class Cell : public CBase_Cell {
     main_proxy.heard(thisIndex);
   }
   int number() { return thisIndex; }
+  Note* answer(Note* note) {
+    note->value += thisIndex;
+    return note;
+  }
+  void move() {
+    look();
+    migrateMe((CkMyPe() + 1) % CkNumPes());
+    contribute(CkCallback(CkReductionTarget(Cell, moved), thisProxy));
+  }
+  void moved() { look(); }
+
+ private:
+  void look() const { require(ckGetChareID().onPE == CkMyPe(), "the handle of an element names another PE"); }
+};
+
+class Numbered : public CBase_Numbered {
+ public:
+  explicit Numbered(int number) { require(number == thisIndex + 1, "an element has got other arguments"); }
+  explicit Numbered(CkMigrateMessage*) {}
 };
 
 #include "handles.def.h"

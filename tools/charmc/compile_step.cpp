@@ -9,6 +9,7 @@
 #include "tools/charmc/explain.h"
 #include "tools/charmc/process.h"
 #include "tools/charmc/steps.h"
+#include "tools/charmc/unlinked.h"
 
 namespace periapt::charmc {
 namespace {
@@ -118,7 +119,13 @@ bool runTool(const Job& job, std::vector<std::string> argv, Tool tool) {
   if (tool == Tool::compiler) keepColours(argv);
   std::string errors;
   if (runProcessShowingErrors(argv, errors) == 0) return true;
-  if (!job.options.seq) printExplanations(tool == Tool::compiler ? explainCompiler(errors) : explainLinker(errors));
+  if (job.options.seq) return false;
+  if (tool == Tool::compiler) {
+    printExplanations(explainCompiler(errors));
+  } else {
+    UnlinkedObjects others(argv);
+    printExplanations(explainLinker(errors, [&others](const std::string& symbol) { return others.defining(symbol); }));
+  }
   return false;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -115,14 +116,31 @@ void explainLine(const std::string& line, Explanations& out) {
   if (std::regex_search(line, m, clang_proxy)) unknownChare(m[3], out);
 }
 
-/// A base that no header declares; the generated code names it in its first error.
+/// The last of the bases in a quoted line that begins at or before the mark below it: GCC puts that behind the base,
+/// Clang in front of it.
+std::string markedBase(const std::string& line, const std::string& marks) {
+  static const std::regex base("public (virtual )?((\\w+::)*)CkIndex_(\\w+)");
+  const std::size_t mark = std::min(marks.find('^'), line.size());
+  std::string out;
+  for (std::sregex_iterator m(line.begin(), line.end(), base), end; m != end; ++m)
+    if (out.empty() || static_cast<std::size_t>(m->position(2)) <= mark) out = (*m)[2].str() + (*m)[4].str();
+  return out;
+}
+
+/// A base that no header declares; the generated code names it in its first error, and behind it its place in the .ci
+/// file.
 void explainUnknownBase(const std::vector<std::string>& lines, std::size_t at, Explanations& out) {
-  static const std::regex derived("(class|struct) CkIndex_(\\w+) ?: ?public (virtual )?CkIndex_(\\w+)");
+  static const std::regex derived("(class|struct) CkIndex_(\\w+) ?: ?public .*CkIndex_\\w+");
+  static const std::regex place("  // (.*:[0-9]+)$");
   std::smatch m;
   if (at + 1 >= lines.size() || !std::regex_search(lines[at], no_class)) return;
-  if (!std::regex_search(lines[at + 1], m, derived)) return;
-  out.add("the base " + m[4].str() + " of " + m[2].str() + " is no chare that is known here",
-          "declare " + m[4].str() + " in the .ci file, or name its module there: extern module ...;");
+  const std::string& line = lines[at + 1];
+  if (!std::regex_search(line, m, derived)) return;
+  const std::string chare = m[2], base = markedBase(line, at + 2 < lines.size() ? lines[at + 2] : "");
+  const std::string where = std::regex_search(line, m, place) ? m[1].str() + ": " : "";
+  out.add(where + "the base " + base + " of " + chare + " is no chare that is known here",
+          "declare " + base + " in the .ci file, or name its module there: extern module ...; or include the .decl.h " +
+              "that declares it in front of this one");
 }
 
 /// Errors that the lines behind them explain: the quoted source, or notes.
@@ -187,9 +205,9 @@ void explainByDeclaration(const std::vector<std::string>& lines, std::size_t at,
 }
 
 struct Missing {
-  std::set<std::string> modules;
-  std::set<std::string> chares;                             ///< and messages
-  std::set<std::string> templates;                          ///< the same
+  std::map<std::string, std::string> modules;               ///< with the symbol that is missing, of each
+  std::map<std::string, std::string> chares;                ///< the same; and messages
+  std::map<std::string, std::string> templates;             ///< the same
   std::vector<std::pair<std::string, std::string>> others;  ///< a symbol, and the function that wants it
 };
 
@@ -210,16 +228,24 @@ Missing missingSymbols(const std::vector<std::string>& lines) {
     for (std::size_t k = i + 1; k < std::min(lines.size(), i + 3); ++k)
       if (std::regex_search(lines[k], m, referenced)) function = m[1];
     if (std::regex_match(symbol, m, module))
-      out.modules.insert(m[1]);
+      out.modules.emplace(m[1], symbol);
     else if (std::regex_match(symbol, m, generated))
-      (m[4].matched ? out.templates : out.chares).insert(m[3]);
+      (m[4].matched ? out.templates : out.chares).emplace(m[3], symbol);
     else
       out.others.emplace_back(symbol, function);
   }
   return out;
 }
 
-void explainOther(const std::string& symbol, const std::string& function, Explanations& out) {
+using Defining = std::function<std::string(const std::string& symbol)>;
+
+/// The hint, or the object that only has to be named.
+std::string orObject(const Defining& defining, const std::string& symbol, const std::string& hint) {
+  const std::string file = defining ? defining(symbol) : "";
+  return file.empty() ? hint : "name " + file + ", which has it, on the link line";
+}
+
+void explainOther(const std::string& symbol, const std::string& function, const Defining& defining, Explanations& out) {
   static const std::regex entry("CkIndex_(\\w+)(<.*>)?::_call_|::_callInline");
   static const std::regex registering("^_register\\w+(\\(.*\\))?$");
   static const std::regex able("^(.*<.*>)::my_PUP_ID$");
@@ -227,8 +253,9 @@ void explainOther(const std::string& symbol, const std::string& function, Explan
   std::smatch m;
   if (symbol.find("CkRegisterMainModule") == 0) {
     out.add("no mainmodule is linked, so the program would not know where to start",
-            "link the object whose source includes the .def.h of the mainmodule; a program without one says "
-            "-nomain-module");
+            orObject(defining, symbol,
+                     "link the object whose source includes the .def.h of the mainmodule; a program without one says "
+                     "-nomain-module"));
   } else if (std::regex_match(symbol, m, able)) {
     out.add("the PUPable class " + m[1].str() +
                 " is defined in none of the files that are linked: it is an instance of "
@@ -243,10 +270,14 @@ void explainOther(const std::string& symbol, const std::string& function, Explan
     const std::string chare = symbol.substr(0, symbol.find("::"));
     out.add("entries of " + chare +
                 " are declared in the .ci file and defined in none of the files that are linked: " + symbol,
-            "name the object file of class " + chare + " on the link line, or define them with just these parameters");
+            orObject(defining, symbol,
+                     "name the object file of class " + chare +
+                         " on the link line, or define them with just these parameters"));
   } else if (std::regex_match(function, registering) && symbol.find('(') == std::string::npos) {
-    out.add("the readonly " + symbol + " of the .ci file is defined in none of the files that are linked",
-            "define " + symbol + " once, outside of any class, where the .def.h is included, and link that file");
+    out.add(
+        "the readonly " + symbol + " of the .ci file is defined in none of the files that are linked",
+        orObject(defining, symbol,
+                 "define " + symbol + " once, outside of any class, where the .def.h is included, and link that file"));
   }
 }
 
@@ -300,23 +331,26 @@ std::string errorSinceCxx17(const std::string& printed) {
   return {};
 }
 
-std::vector<Explanation> explainLinker(const std::string& printed) {
+std::vector<Explanation> explainLinker(const std::string& printed, const Defining& defining) {
   const std::vector<std::string> lines = linesOf(plain(printed));
   const Missing missing = missingSymbols(lines);
   Explanations out;
-  for (const std::string& module : missing.modules)
+  for (const auto& [module, symbol] : missing.modules)
     out.add(
         "the module " + module + " is not linked, and another says extern module " + module + " or -module " + module,
-        "link the object whose source includes " + module + ".def.h, or its library: -module " + module);
+        orObject(defining, symbol,
+                 "link the object whose source includes " + module + ".def.h, or its library: -module " + module));
   if (missing.modules.empty())  // or they are of that module
-    for (const std::string& chare : missing.chares)
-      out.add("what charmc generated for " + chare + " is in none of the files that are linked",
-              "include the .def.h of its module in one source, behind the class " + chare + ", and link that");
-  for (const std::string& name : missing.templates)
+    for (const auto& [chare, symbol] : missing.chares)
+      out.add(
+          "what charmc generated for " + chare + " is in none of the files that are linked",
+          orObject(defining, symbol,
+                   "include the .def.h of its module in one source, behind the class " + chare + ", and link that"));
+  for (const auto& [name, symbol] : missing.templates)
     out.add("what charmc generated for the template " + name + " was not included where an instance of it is used",
             "in the header of the class " + name +
                 ", behind it: #define CK_TEMPLATES_ONLY, #include the .def.h that has it, #undef CK_TEMPLATES_ONLY");
-  for (const auto& [symbol, function] : missing.others) explainOther(symbol, function, out);
+  for (const auto& [symbol, function] : missing.others) explainOther(symbol, function, defining, out);
   explainTwice(lines, out);
   return out.take();
 }

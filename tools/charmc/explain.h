@@ -3,6 +3,7 @@
 // says.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,10 @@ std::vector<Explanation> explainCompiler(const std::string& printed);
 /// there is none.
 std::string errorSinceCxx17(const std::string& printed);
 
-/// From what the linker printed (GNU ld's, gold's or lld's words).
-std::vector<Explanation> explainLinker(const std::string& printed);
+/// From what the linker printed (GNU ld's, gold's or lld's words). `defining` answers the file, not on the line, that
+/// defines a symbol, or an empty text.
+std::vector<Explanation> explainLinker(const std::string& printed,
+                                       const std::function<std::string(const std::string& symbol)>& defining = {});
 
 /// Prints them behind the compiler's or linker's own words, the first few of many.
 void printExplanations(const std::vector<Explanation>& explanations);
