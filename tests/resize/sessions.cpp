@@ -3,7 +3,7 @@
 // All the time a session of CkIO reads a file and clients may ask liveViz for pictures. A round begins when a client
 // asks to `go`: each cell reads its part of the file, and values of others through a CkCache; all wait in AtSync, and a
 // line is printed: its sum is the same on all PEs. The request's byte says what is open besides while all wait: 'w', a
-// session that writes, of which half has come; 'c', the round of the cache.
+// session that writes, of which half has come, and with 'o' until a later round with 'f'; 'c', the round of the cache.
 #include <cstring>
 #include <fstream>
 #include <string>

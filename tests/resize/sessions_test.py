@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""A run gets other PEs while sessions of libraries are open: a file that is read, pictures, a cache between its rounds. What
-could not go on is refused with a reason and goes on as it was: a session that writes, a round of a cache.
+"""A run gets other PEs while sessions of libraries are open: a file that is read, one that is written, over several changes,
+too, pictures, a cache between its rounds. What could not go on is refused with a reason and goes on as it was: a round of a
+cache.
 
 Usage: sessions_test.py SESSIONS. SESSIONS is tests/resize/sessions.cpp."""
 import os
@@ -14,11 +15,10 @@ from client import Program, expect, failures
 SESSIONS = os.path.abspath(sys.argv[1])
 CELLS, WIDTH = 17, 8
 # The way of each round, the PEs that are asked for in it, and why they are refused.
-WRITES = b"a session of CkIO that writes the file "
 CACHES = b"a round of a CkCacheManager is open, and cannot go on with another number of PEs"
-RUNS = [("+p4", [(" ", 2, b""), ("w", 6, WRITES), ("c", 6, CACHES), (" ", 6, b""), ("w", 0, b""), (" ", 3, b"")]),
-        ("+p4 ++ppn 1", [(" ", 2, b""), ("c", 4, CACHES), (" ", 3, b""), ("w", 4, WRITES), (" ", 4, b""), (" ", 0, b"")]),
-        ("+p4 ++ppn 2 +transports tcp", [("w", 2, WRITES), ("c", 2, CACHES), (" ", 2, b""), (" ", 6, b""), ("c", 0, b""), ("w", 0, b"")])]
+RUNS = [("+p4", [(" ", 2, b""), ("w", 6, b""), ("c", 3, CACHES), (" ", 3, b""), ("w", 0, b""), (" ", 5, b"")]),
+        ("+p4 ++ppn 1", [("o", 2, b""), ("c", 4, CACHES), (" ", 3, b""), ("f", 4, b""), ("w", 1, b""), (" ", 0, b"")]),
+        ("+p4 ++ppn 2 +transports tcp", [("w", 2, b""), ("c", 4, CACHES), ("o", 6, b""), (" ", 2, b""), ("c", 0, b""), ("f", 0, b"")])]
 
 
 def bitmap(now, pes):

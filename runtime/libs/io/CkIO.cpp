@@ -1,17 +1,22 @@
 // The calls of programs. See ckio.h.
+#include "holder.h"
 #include "manager.h"
-#include "runtime/face/kept_state.h"
 
 namespace Ck::IO {
 
 namespace impl {
 /*readonly*/ CProxy_Manager managers;
+/*readonly*/ CProxy_Holder writers;
 
 namespace {
 // Of a program that links the module and has no `extern module CkIO`, the mainchares are made before the Director: they
 // may open files in their constructors.
 const CProxy_Manager& made_managers() {
-  if (managers.ckGetGroupID().isZero()) managers = CProxy_Manager::ckNew();
+  if (managers.ckGetGroupID().isZero()) {
+    managers = CProxy_Manager::ckNew();
+    writers = CProxy_Holder::ckNew();
+    writers.doneInserting();
+  }
   return managers;
 }
 Plan plan_of(File file, std::size_t bytes, std::size_t offset, const CkCallback& ready) {
@@ -22,13 +27,7 @@ Plan plan_of(File file, std::size_t bytes, std::size_t offset, const CkCallback&
   plan.ready = ready;
   return plan;
 }
-std::string open_session(int) {
-  const Manager* const here = managers.ckGetGroupID().isZero() ? nullptr : managers.ckLocalBranch();
-  return here ? here->describe_writing() : "";
-}
 }  // namespace
-
-void register_sessions() { periapt::also_ask_what_is_tied_to_pes(open_session); }
 
 Director::Director(CkArgMsg* m) {
   delete m;

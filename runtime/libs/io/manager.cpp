@@ -10,14 +10,13 @@
 #include <cstring>
 #include <utility>
 
+#include "holder.h"
+
 namespace Ck::IO::impl {
 
 namespace {
 constexpr std::size_t usual_stripe = std::size_t{4} << 20;
 
-std::string range(std::size_t offset, std::size_t bytes) {
-  return std::to_string(bytes) + " bytes from byte " + std::to_string(offset);
-}
 [[noreturn]] void cannot(const char* what, const std::string& name) {
   CkAbort("CkIO: the file %s cannot be %s: %s", name.c_str(), what, std::strerror(errno));
 }
@@ -49,6 +48,10 @@ void read_all(int descriptor, char* data, std::size_t bytes, std::size_t offset,
 }
 }  // namespace
 
+std::string range(std::size_t offset, std::size_t bytes) {
+  return std::to_string(bytes) + " bytes from byte " + std::to_string(offset);
+}
+
 void Plan::pup(PUP::er& p) {
   p | number;
   p | file;
@@ -66,33 +69,14 @@ void Plan::pup(PUP::er& p) {
   p | commit_offset;
 }
 
-bool Manager::Stripe::add(std::size_t offset, std::size_t bytes) {
-  const auto behind = ranges.lower_bound(offset);
-  if (behind != ranges.end() && behind->first < offset + bytes) return false;
-  if (behind != ranges.begin() && std::prev(behind)->second > offset) return false;
-  come += bytes;
-  auto here = ranges.emplace(offset, offset + bytes).first;
-  if (behind != ranges.end() && behind->first == here->second) {
-    here->second = behind->second;
-    ranges.erase(behind);
-  }
-  if (here != ranges.begin() && std::prev(here)->second == offset) {
-    std::prev(here)->second = here->second;
-    ranges.erase(here);
-  }
-  return true;
-}
-
-int Plan::holder_of(std::size_t number) const {
-  const std::size_t holder = number % static_cast<std::size_t>(holders);
-  if (!pes.empty()) return pes[holder % pes.size()] % CkNumPes();  // one that a checkpoint has brought may name more
-  return static_cast<int>((static_cast<std::size_t>(first) + holder * static_cast<std::size_t>(skip)) %
+int Plan::pe_of(int holder) const {
+  const auto number = static_cast<std::size_t>(holder);
+  if (!pes.empty()) return pes[number % pes.size()] % CkNumPes();  // one that a checkpoint has brought may name more
+  return static_cast<int>((static_cast<std::size_t>(first) + number * static_cast<std::size_t>(skip)) %
                           static_cast<std::size_t>(CkNumPes()));
 }
 
 void Manager::pup(PUP::er& p) {
-  int pes = CkNumPes();
-  p | pes;
   p | files_made_;
   p | sessions_made_;
   p | reads_made_;
@@ -102,7 +86,8 @@ void Manager::pup(PUP::er& p) {
   p | unwritten_;
   if (p.isPacking()) sync_what_is_written();
   if (!p.isUnpacking()) return;
-  for (auto& [_, here] : sessions_) go_on_with(here, pes);
+  for (auto& [_, here] : sessions_)
+    if (!here.plan.writes) here.loads_on_demand = (here.missing = held_here(here.plan)) > 0;
   if (CkMyPe() == 0) return;
   first_.clear();  // of PE 0, from which members are made where the PEs are others
   unwritten_.clear();
@@ -114,21 +99,6 @@ void Manager::sync_what_is_written() {
     if (here.plan.writes && file != files_.end() && file->second.descriptor >= 0)
       sync(file->second.descriptor, file->second.name);
   }
-}
-// It comes from a checkpoint.
-void Manager::go_on_with(Here& here, int pes_before) {
-  if (here.plan.writes) {
-    if (pes_before != CkNumPes() && here.lost_with_pes == 0) here.lost_with_pes = pes_before;
-    return;
-  }
-  here.missing = held_here(here.plan);
-  here.loads_on_demand = here.missing > 0;
-}
-std::string Manager::describe_writing() const {
-  for (const auto& [_, here] : sessions_)
-    if (here.plan.writes && here.lost_with_pes == 0)
-      return "a session of CkIO that writes the file " + files_.at(here.plan.file).name;
-  return "";
 }
 Manager::~Manager() {
   for (auto& [_, file] : files_)
@@ -148,15 +118,8 @@ Manager::Here& Manager::session(int number, const char* what) {
   if (found == sessions_.end())
     CkAbort(
         "CkIO: %s in a session that is not open: it begins with its callback `ready`, and ends when all has been "
-        "written, "
-        "or with closeReadSession()",
+        "written, or with closeReadSession()",
         what);
-  if (const int pes = found->second.lost_with_pes)
-    CkAbort(
-        "CkIO: %s in a session that was open when a checkpoint was made on %d PEs, which may hold what has been "
-        "written in it: on %d PEs it can't go on. Make checkpoints for another number of PEs when `complete` has been "
-        "called",
-        what, pes, CkNumPes());
   return found->second;
 }
 int Manager::descriptor(int number, bool writes) {
@@ -210,14 +173,7 @@ void Manager::begin(Plan plan) {
     CkAbort("CkIO: a session is to read %s of the file %s, which has %lld bytes",
             range(plan.offset, plan.bytes).c_str(), files_[plan.file].name.c_str(),
             static_cast<long long>(status.st_size));
-  if (plan.writes) {
-    std::vector<int> holders;
-    for (std::size_t i = 0; i < std::min<std::size_t>(plan.stripes(), static_cast<std::size_t>(plan.holders)); ++i)
-      holders.push_back(plan.holder_of(i));
-    std::sort(holders.begin(), holders.end());
-    unwritten_[plan.number] =
-        static_cast<int>(std::unique(holders.begin(), holders.end()) - holders.begin()) + 1;  // and that all know it
-  }
+  if (plan.writes) unwritten_[plan.number] = plan.used() + 1;
   thisProxy.know_session(plan);
 }
 void Manager::all_know_session(int number) {
@@ -256,18 +212,29 @@ void Manager::know_file(int number, std::string name) {
   contribute(sizeof number, &number, CkReduction::max_int,
              CkCallback(CkReductionTarget(Manager, all_know_file), thisProxy[0]));
 }
+std::size_t Manager::held_by(const Plan& plan, int holder) {
+  std::size_t bytes = 0;
+  for (auto i = static_cast<std::size_t>(holder); i < plan.stripes(); i += static_cast<std::size_t>(plan.holders))
+    bytes += plan.end_of(i) - plan.begin_of(i);
+  return bytes;
+}
 std::size_t Manager::held_here(const Plan& plan) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < plan.stripes(); ++i)
-    if (plan.holder_of(i) == CkMyPe()) bytes += plan.end_of(i) - plan.begin_of(i);
+    if (plan.pe_of(plan.holder_of(i)) == CkMyPe()) bytes += plan.end_of(i) - plan.begin_of(i);
   return bytes;
 }
 void Manager::know_session(Plan plan) {
   const int number = plan.number;
   Here& here = sessions_[number];
   here.plan = std::move(plan);
-  here.missing = held_here(here.plan);
-  if (!here.plan.writes && here.missing > 0) thisProxy[CkMyPe()].load(number);
+  if (here.plan.writes) {
+    for (int holder = 0; holder < here.plan.used(); ++holder)
+      if (here.plan.pe_of(holder) == CkMyPe()) writers(number, holder).insert(held_by(here.plan, holder), CkMyPe());
+  } else {
+    here.missing = held_here(here.plan);
+    if (here.missing > 0) thisProxy[CkMyPe()].load(number);
+  }
   contribute(sizeof number, &number, CkReduction::max_int,
              CkCallback(CkReductionTarget(Manager, all_know_session), thisProxy[0]));
 }
@@ -275,6 +242,8 @@ void Manager::forget_session(int number, CkCallback ended) {
   Here& here = session(number, "closeReadSession()");
   if (CkMyPe() == 0 && !here.plan.writes) --first_.at(here.plan.file).sessions;
   const bool wrote = here.plan.writes;
+  for (int holder = 0; wrote && holder < here.plan.used(); ++holder)
+    if (Holder* const here_too = writers(number, holder).ckLocal()) here_too->ckDestroy();
   sessions_.erase(number);
   if (!wrote) contribute(ended);
 }
@@ -297,39 +266,14 @@ void Manager::write(int number, const char* data, std::size_t bytes, std::size_t
     const char* part = data + (at - offset);
     // Also what is held here goes by a message: the session may end with it, and the caller be in the middle of its
     // data.
-    thisProxy[plan.holder_of(stripe)].take(number, at, count, part);
+    writers(number, plan.holder_of(stripe)).take(at, count, part);
   });
 }
 
-void Manager::take(int number, std::size_t offset, std::size_t bytes, const char* data) {
-  Here& here = session(number, "write()");
-  const Plan& plan = here.plan;
-  const std::size_t stripe = plan.stripe_at(offset), begin = plan.begin_of(stripe);
-  const std::size_t size = plan.end_of(stripe) - begin;
-  Stripe& held = here.stripes[stripe];
-  if (!held.add(offset, bytes))
-    CkAbort("CkIO: of %s of the file %s some were written before in the session: each is written once",
-            range(offset, bytes).c_str(), files_[plan.file].name.c_str());
-  if (bytes < size) {
-    held.data.resize(size);
-    std::memcpy(held.data.data() + (offset - begin), data, bytes);
-    if (held.come < size) return;
-    data = held.data.data();
-  }
-  put(here, stripe, data);
+void Manager::put(const Plan& plan, std::size_t at, std::size_t bytes, const char* data) {
+  write_all(descriptor(plan.file, true), data, bytes, at, name_of(plan));
 }
-void Manager::put(Here& here, std::size_t stripe, const char* data) {
-  const Plan& plan = here.plan;
-  const std::size_t begin = plan.begin_of(stripe), size = plan.end_of(stripe) - begin;
-  write_all(descriptor(plan.file, true), data, size, begin, files_[plan.file].name);
-  std::vector<char>().swap(here.stripes[stripe].data);  // that it has been written stays known
-  here.missing -= size;
-  if (here.missing == 0) finish(here);
-}
-void Manager::finish(Here& here) {
-  sync(descriptor(here.plan.file, true), files_[here.plan.file].name);
-  thisProxy[0].written(here.plan.number);
-}
+void Manager::sync_file(const Plan& plan) { sync(descriptor(plan.file, true), name_of(plan)); }
 
 // --- reading ---------------------------------------------------------------------------------------------------------
 
@@ -344,7 +288,7 @@ void Manager::load(int number) {
     const auto held = here.stripes.find(i);
     return held != here.stripes.end() && held->second.come == plan.end_of(i) - plan.begin_of(i);
   };
-  while (plan.holder_of(stripe) != CkMyPe() || full(stripe)) ++stripe;
+  while (plan.pe_of(plan.holder_of(stripe)) != CkMyPe() || full(stripe)) ++stripe;
   Stripe& held = here.stripes[stripe];
   const std::size_t size = plan.end_of(stripe) - plan.begin_of(stripe);
   held.data.resize(size);
@@ -369,7 +313,7 @@ void Manager::read(int number, std::size_t bytes, std::size_t offset, char* data
   if (bytes == 0) return after_read.send(new ReadCompleteMsg(static_cast<std::size_t>(mine), offset, 0));
   reads_[mine] = {data, offset, bytes, bytes, after_read};
   plan.for_each_part(offset, bytes, [&](std::size_t stripe, std::size_t at, std::size_t count) {
-    thisProxy[plan.holder_of(stripe)].want(number, mine, CkMyPe(), at, count);
+    thisProxy[plan.pe_of(plan.holder_of(stripe))].want(number, mine, CkMyPe(), at, count);
   });
 }
 bool Manager::loaded(const Here& here, std::size_t offset, std::size_t bytes) const {

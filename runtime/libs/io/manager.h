@@ -1,7 +1,8 @@
 // CkIO on one PE. A session's part of the file is cut into stripes, which some PEs hold in turn. To write, an element
-// sends each stripe's bytes to its holder, which writes the stripe when all of it has come. To read, the holders load
-// their stripes when the session begins, and send what they are asked for. PE 0 numbers files and sessions, tells all
-// PEs of them, and of their end.
+// sends each stripe's bytes to its holder, which writes the stripe when all of it has come; that holder is an element
+// of an array (holder.h), so that what has come goes over a checkpoint to other PEs. To read, the holders load their
+// stripes when the session begins, and send what they are asked for: what they have can be loaded again. PE 0 numbers
+// files and sessions, tells all PEs of them, and of their end.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -11,6 +12,9 @@
 #include "ckio.h"
 
 namespace Ck::IO::impl {
+
+// In words.
+std::string range(std::size_t offset, std::size_t bytes);
 
 // What all PEs know of a session.
 struct Plan {
@@ -31,7 +35,10 @@ struct Plan {
   std::size_t stripe_at(std::size_t at) const { return (at - base()) / stripe; }
   std::size_t begin_of(std::size_t number) const { return std::max(offset, base() + number * stripe); }
   std::size_t end_of(std::size_t number) const { return std::min(end(), base() + (number + 1) * stripe); }
-  int holder_of(std::size_t number) const;
+  // Holders are numbered from 0; `used` of them have a stripe.
+  int holder_of(std::size_t number) const { return static_cast<int>(number % static_cast<std::size_t>(holders)); }
+  int used() const { return static_cast<int>(std::min<std::size_t>(stripes(), static_cast<std::size_t>(holders))); }
+  int pe_of(int holder) const;
   bool covers(std::size_t at, std::size_t count) const { return at >= offset && at <= end() && count <= end() - at; }
   // Calls visit(stripe, at, count) for each part of a range in it.
   template <class Visit>
@@ -57,8 +64,7 @@ class Director : public CBase_Director {
 class Manager : public CBase_Manager {
  public:
   Manager() = default;
-  // Files and sessions that are open stay so; what readers had loaded is loaded again. What members hold of a session
-  // that writes is theirs: on another number of PEs it is gone, and the session is refused.
+  // Files and sessions that are open stay so; what readers had loaded is loaded again.
   explicit Manager(CkMigrateMessage* m) : CBase_Manager(m) {}
   void pup(PUP::er& p) override;
   ~Manager() override;
@@ -78,13 +84,15 @@ class Manager : public CBase_Manager {
 
   void write(int session, const char* data, std::size_t bytes, std::size_t offset);
   void read(int session, std::size_t bytes, std::size_t offset, char* data, CkCallback after_read);
-  void take(int session, std::size_t offset, std::size_t bytes, const char* data);
   void load(int session);
   void want(int session, int read, int reader, std::size_t offset, std::size_t bytes);
   void give(int read, std::size_t offset, std::size_t bytes, const char* data);
 
-  // A session that writes, if one is open.
-  std::string describe_writing() const;
+  // For holders that are here.
+  const Plan& plan_of(int session, const char* what) { return this->session(session, what).plan; }
+  const std::string& name_of(const Plan& plan) { return files_[plan.file].name; }
+  void put(const Plan& plan, std::size_t at, std::size_t bytes, const char* data);
+  void sync_file(const Plan& plan);
 
  private:
   struct OpenFile {
@@ -95,15 +103,7 @@ class Manager : public CBase_Manager {
   };
   struct Stripe {
     std::vector<char> data;
-    std::size_t come = 0;                       // bytes of it
-    std::map<std::size_t, std::size_t> ranges;  // which, of one that is written: begin and end of each
-    // False: some of them had come before.
-    bool add(std::size_t offset, std::size_t bytes);
-    void pup(PUP::er& p) {
-      p | data;
-      p | come;
-      p | ranges;
-    }
+    std::size_t come = 0;  // bytes of it
   };
   struct Request {
     int read, reader;
@@ -111,17 +111,12 @@ class Manager : public CBase_Manager {
   };
   struct Here {  // a session
     Plan plan;
+    // Of one that reads:
     std::map<std::size_t, Stripe> stripes;  // held here
-    std::size_t missing = 0;                // bytes that are still to be written, or loaded
+    std::size_t missing = 0;                // bytes that are still to be loaded
     std::vector<Request> waiting;           // for what is not loaded yet
     bool loads_on_demand = false;           // nothing has begun to load it: it comes from a checkpoint
-    int lost_with_pes = 0;                  // it writes, and so many PEs held what had come of it
-    void pup(PUP::er& p) {
-      p | plan;
-      p | lost_with_pes;
-      if (plan.writes) p | stripes;
-      if (plan.writes) p | missing;
-    }
+    void pup(PUP::er& p) { p | plan; }
   };
   struct Read {
     char* data;
@@ -143,11 +138,9 @@ class Manager : public CBase_Manager {
   Here& session(int number, const char* what);
   int descriptor(int number, bool writes);
   void spread(Plan& plan, const Options& options) const;
+  static std::size_t held_by(const Plan& plan, int holder);
   static std::size_t held_here(const Plan& plan);
   void sync_what_is_written();
-  void go_on_with(Here& here, int pes_before);
-  void put(Here& here, std::size_t stripe, const char* data);
-  void finish(Here& here);
   void answer(Here& here, const Request& request);
   bool loaded(const Here& here, std::size_t offset, std::size_t bytes) const;
 
@@ -158,7 +151,8 @@ class Manager : public CBase_Manager {
   // On PE 0.
   int files_made_ = 0, sessions_made_ = 0;
   std::map<int, AtFirst> first_;
-  std::map<int, int> unwritten_;  // by session: PEs that have not written all of theirs
+  // By session: holders that have not written all of theirs, and one more until all PEs know it.
+  std::map<int, int> unwritten_;
 };
 
 }  // namespace Ck::IO::impl
