@@ -159,10 +159,13 @@ class OneSided {
   };
   // What bytes of GPUs go through between a PE and another process of the host that cannot map its memory: pieces of
   // the arena, made when they are first needed, and the transfers that wait for one. The PE's alone.
-  struct Stage {
-    std::byte* begin = nullptr;
+  struct Places {
     std::vector<std::byte*> free;
     std::deque<Transfer*> waiting;
+  };
+  struct Stage {
+    std::byte* begin = nullptr;
+    Places large, small;
   };
   enum class Copies : std::uint8_t { unknown, work, forbidden };
 
@@ -189,6 +192,7 @@ class OneSided {
   RmaRequest& next_request(Transfer& transfer, std::uint64_t most);
   Stage& stage_of(int pe);
   void use_stage(int pe);
+  void use_places(int pe, Places& places);
   bool is_stage(const std::byte* staged, const std::byte* place, std::uint64_t size) const;
   void fill_and_send(RmaRequest& request);
   void send_request(RmaRequest& request);
