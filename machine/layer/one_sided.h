@@ -133,7 +133,8 @@ class OneSided {
   /// Within this process; one of the places at least is memory of a GPU.
   void copy(int pe, ucx::Place to, ucx::Place from, std::size_t size, Transfer& transfer);
   /// Its event says that a stream of the program's, which works on that memory, has done what it has been given so far.
-  void when_reached(int pe, void* stream, ucx::Place memory, Transfer& transfer);
+  /// complete: it has already, and no event comes.
+  TransferStatus when_reached(int pe, void* stream, ucx::Place memory, Transfer& transfer);
   /// copy() then, of one byte or more: `from` is the memory, of a GPU.
   void copy_when_reached(int pe, void* stream, ucx::Place to, ucx::Place from, std::size_t size, Transfer& transfer);
   /// Makes the call-backs that are due on that PE; returns how many transfers and requests (take_request()) have ended.
