@@ -114,7 +114,9 @@ class GpuMemory final : public ucx::DeviceMemory {
   ~GpuMemory() override;
 
   Status copy(Place to, Place from, std::uint64_t bytes, Completion& completion) override;
-  Status when_reached(void* stream, Place memory, Completion& reached) override;
+  Result<bool> when_reached(void* stream, Place memory, Completion& reached) override {
+    return await(stream, {}, memory, 0, reached);
+  }
   Status copy_when_reached(void* stream, Place to, Place from, std::uint64_t bytes, Completion& completion) override;
   MemoryKind kind_of(const void* address) override;
   std::vector<std::byte> describe(Place memory) override;
@@ -179,6 +181,7 @@ class GpuMemory final : public ucx::DeviceMemory {
     failure_ = status.message();
     return status;
   }
+  Result<bool> await(void* stream, Place to, Place from, std::uint64_t bytes, Completion& completion);
   bool carry_few(Place to, Place from, std::uint64_t bytes, Completion& completion);
   Status copy_as_seen(Place to, Place from, std::uint64_t bytes, Completion& completion);
   int begin_given_back(OfVendor& vendor);
@@ -409,28 +412,25 @@ int GpuMemory::tell_staged() {
 
 // ---- streams of the program's
 
-Status GpuMemory::when_reached(void* stream, Place memory, Completion& reached) {
-  return copy_when_reached(stream, {}, memory, 0, reached);
+Status GpuMemory::copy_when_reached(void* stream, Place to, Place from, std::uint64_t bytes, Completion& completion) {
+  const Result<bool> there = await(stream, to, from, bytes, completion);
+  if (!there) return there.status();
+  return *there ? copy(to, from, bytes, completion) : Status();
 }
 
-// Of no bytes it is when_reached().
-Status GpuMemory::copy_when_reached(void* stream, Place to, Place from, std::uint64_t bytes, Completion& reached) {
+// true: the stream has done what it was given. Else so many bytes are copied when it has, before the completion.
+Result<bool> GpuMemory::await(void* stream, Place to, Place from, std::uint64_t bytes, Completion& reached) {
   Result<Seen> seen = from.at == nullptr ? Seen{nullptr, vendor_of(from.kind), {}} : seen_or_look(from);
   seen_ = {};
   if (!seen) return failed(seen.status());
   OfVendor* vendor = seen->vendor;
-  const auto go_on = [&]() -> Status {
-    if (bytes == 0) {
-      done_.push_back(&reached);
-      return {};
-    }
-    if (vendor != nullptr) seen_ = *seen;  // copy() asks about the same
-    return copy(to, from, bytes, reached);
-  };
-  if (vendor == nullptr) return go_on();
+  if (vendor == nullptr) return true;
   // Most streams have nothing to do, and that is known soonest without an event.
   const int near = std::max(seen->memory.gpu, 0);
-  if (Result<bool> idle = vendor->driver.is_idle({stream, near}); idle && *idle) return go_on();
+  if (Result<bool> idle = vendor->driver.is_idle({stream, near}); idle && *idle) {
+    if (from.at != nullptr) seen_ = *seen;  // the next call is about the same
+    return true;
+  }
   const Result<int> streams = vendor->driver.gpu_of_stream(stream);
   if (!streams) return failed(streams.status());
   const int gpu = *streams >= 0 ? *streams : near;
@@ -441,7 +441,7 @@ Status GpuMemory::copy_when_reached(void* stream, Place to, Place from, std::uin
     return failed(recorded);
   }
   reached_.push_back({vendor, *event, &reached, to, from, bytes});
-  return {};
+  return false;
 }
 
 int GpuMemory::tell_reached() {

@@ -7,6 +7,8 @@ namespace {
 
 Status no_driver() { return Status::failure("no driver of a GPU is in use in this process (periapt-doctor says why)"); }
 
+Result<bool> as_begun(const Status& status) { return status ? Result<bool>(false) : Result<bool>(status); }
+
 }  // namespace
 
 struct DeviceCopies::UnderWay : ucx::Completion {
@@ -34,28 +36,36 @@ ucx::DeviceMemory* DeviceCopies::memory(OfPe& pe) {
   return pe.memory.get();
 }
 
+// True: there is nothing to be done, and nothing is told.
 template <class Begin>
-void DeviceCopies::begin(std::size_t number, Ended ended, const Begin& begin_it) {
+bool DeviceCopies::begin(std::size_t number, Ended ended, const Begin& begin_it) {
   OfPe& pe = pes_[number];
   ucx::DeviceMemory* const devices = memory(pe);
-  if (devices == nullptr) return static_cast<void>(pe.ended.emplace_back(std::move(ended), no_driver()));
+  if (devices == nullptr) {
+    pe.ended.emplace_back(std::move(ended), no_driver());
+    return false;
+  }
   auto under_way = std::make_unique<UnderWay>(pe, std::move(ended));
-  if (Status begun = begin_it(*devices, *under_way); !begun)
-    return static_cast<void>(pe.ended.emplace_back(std::move(under_way->told), std::move(begun)));
+  Result<bool> there = begin_it(*devices, *under_way);
+  if (!there) {
+    pe.ended.emplace_back(std::move(under_way->told), there.status());
+    return false;
+  }
+  if (*there) return true;
   ++pe.under_way;
   static_cast<void>(under_way.release());
+  return false;
 }
 
 void DeviceCopies::copy(std::size_t pe, ucx::Place to, ucx::Place from, std::uint64_t bytes, Ended ended) {
   begin(pe, std::move(ended), [&](ucx::DeviceMemory& devices, ucx::Completion& completion) {
-    return devices.copy(to, from, bytes, completion);
+    return as_begun(devices.copy(to, from, bytes, completion));
   });
 }
 
-void DeviceCopies::when_reached(std::size_t pe, void* stream, ucx::Place place, Ended ended) {
-  if (place.kind == ucx::MemoryKind::host && memory(pes_[pe]) == nullptr)  // nothing can be working on it
-    return static_cast<void>(pes_[pe].ended.emplace_back(std::move(ended), Status()));
-  begin(pe, std::move(ended), [&](ucx::DeviceMemory& devices, ucx::Completion& completion) {
+bool DeviceCopies::when_reached(std::size_t pe, void* stream, ucx::Place place, Ended ended) {
+  if (place.kind == ucx::MemoryKind::host && memory(pes_[pe]) == nullptr) return true;  // nothing can be working on it
+  return begin(pe, std::move(ended), [&](ucx::DeviceMemory& devices, ucx::Completion& completion) {
     return devices.when_reached(stream, place, completion);
   });
 }
@@ -63,7 +73,7 @@ void DeviceCopies::when_reached(std::size_t pe, void* stream, ucx::Place place, 
 void DeviceCopies::copy_when_reached(std::size_t pe, void* stream, ucx::Place to, ucx::Place from, std::uint64_t bytes,
                                      Ended ended) {
   begin(pe, std::move(ended), [&](ucx::DeviceMemory& devices, ucx::Completion& completion) {
-    return devices.copy_when_reached(stream, to, from, bytes, completion);
+    return as_begun(devices.copy_when_reached(stream, to, from, bytes, completion));
   });
 }
 

@@ -26,8 +26,9 @@ class DeviceCopies {
 
   /// One of the places at least is not the host's.
   void copy(std::size_t pe, ucx::Place to, ucx::Place from, std::uint64_t bytes, Ended ended);
-  /// When a stream of the program's has done what it has been given so far. See DeviceMemory.
-  void when_reached(std::size_t pe, void* stream, ucx::Place memory, Ended ended);
+  /// When a stream of the program's has done what it has been given so far. See DeviceMemory. true: it has already,
+  /// and that is not told.
+  bool when_reached(std::size_t pe, void* stream, ucx::Place memory, Ended ended);
   /// copy() then. `from`: not the host's; `bytes` is not 0.
   void copy_when_reached(std::size_t pe, void* stream, ucx::Place to, ucx::Place from, std::uint64_t bytes,
                          Ended ended);
@@ -54,7 +55,7 @@ class DeviceCopies {
 
   ucx::DeviceMemory* memory(OfPe& pe);
   template <class Begin>
-  void begin(std::size_t pe, Ended ended, const Begin& begin_it);
+  bool begin(std::size_t pe, Ended ended, const Begin& begin_it);
 
   const ucx::MakeDeviceMemory make_;
   const bool simulated_;

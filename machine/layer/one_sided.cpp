@@ -250,9 +250,10 @@ void OneSided::copy(int pe, ucx::Place to, ucx::Place from, std::size_t size, Tr
   settle(pe);
 }
 
-void OneSided::when_reached(int pe, void* stream, ucx::Place memory, Transfer& transfer) {
-  devices_.when_reached(of_process(pe), stream, memory, ending(of_own_process(pe, transfer)));
+TransferStatus OneSided::when_reached(int pe, void* stream, ucx::Place memory, Transfer& transfer) {
+  const bool there = devices_.when_reached(of_process(pe), stream, memory, ending(of_own_process(pe, transfer)));
   settle(pe);
+  return there ? TransferStatus::complete : TransferStatus::pending;
 }
 
 void OneSided::copy_when_reached(int pe, void* stream, ucx::Place to, ucx::Place from, std::size_t size,

@@ -133,7 +133,8 @@ class OneSided {
   /// Within this process; one of the places at least is memory of a GPU.
   void copy(int pe, ucx::Place to, ucx::Place from, std::size_t size, Transfer& transfer);
   /// Its event says that a stream of the program's, which works on that memory, has done what it has been given so far.
-  void when_reached(int pe, void* stream, ucx::Place memory, Transfer& transfer);
+  /// complete: it has already, and no event comes.
+  TransferStatus when_reached(int pe, void* stream, ucx::Place memory, Transfer& transfer);
   /// copy() then, of one byte or more: `from` is the memory, of a GPU.
   void copy_when_reached(int pe, void* stream, ucx::Place to, ucx::Place from, std::size_t size, Transfer& transfer);
   /// Makes the call-backs that are due on that PE; returns how many transfers and requests (take_request()) have ended.
@@ -159,10 +160,13 @@ class OneSided {
   };
   // What bytes of GPUs go through between a PE and another process of the host that cannot map its memory: pieces of
   // the arena, made when they are first needed, and the transfers that wait for one. The PE's alone.
-  struct Stage {
-    std::byte* begin = nullptr;
+  struct Places {
     std::vector<std::byte*> free;
     std::deque<Transfer*> waiting;
+  };
+  struct Stage {
+    std::byte* begin = nullptr;
+    Places large, small;
   };
   enum class Copies : std::uint8_t { unknown, work, forbidden };
 
@@ -189,6 +193,7 @@ class OneSided {
   RmaRequest& next_request(Transfer& transfer, std::uint64_t most);
   Stage& stage_of(int pe);
   void use_stage(int pe);
+  void use_places(int pe, Places& places);
   bool is_stage(const std::byte* staged, const std::byte* place, std::uint64_t size) const;
   void fill_and_send(RmaRequest& request);
   void send_request(RmaRequest& request);

@@ -14,6 +14,7 @@
 
 #include "base/fatal.h"
 #include "base/fnv1a.h"
+#include "base/platform.h"
 #include "machine/layer/one_sided.h"
 
 namespace periapt::machine {
@@ -26,11 +27,16 @@ constexpr unsigned kRequestsAtOnce = 4;
 // Pieces of a stage. Of 1 MB a GPU writes or reads one in 20 us, beside which the messages about it count little.
 constexpr std::uint64_t kPieceLeast = 256 << 10, kPieceMost = 1 << 20;
 constexpr std::size_t kPieces = 8;
-constexpr std::uint64_t kStageBytes = kPieces * kPieceMost;
-constexpr std::size_t kPage = 4096;
+// Places of transfers that are small, which would hold a whole piece each, and wait for one another.
+constexpr std::uint64_t kSmall = 16 << 10;
+constexpr std::size_t kSmallPlaces = 64;
+constexpr std::uint64_t kSmallBegin = kPieces * kPieceMost, kStageBytes = kSmallBegin + kSmallPlaces * kSmall;
 
-// As many pieces as there are, so that both GPUs soon have something to do.
-std::uint64_t piece_of(std::uint64_t bytes) { return std::clamp(bytes / kPieces, kPieceLeast, kPieceMost); }
+// As many pieces as there are, so that both GPUs soon have something to do. Where one side is the host's, its processor
+// copies a piece within a call.
+std::uint64_t piece_of(std::uint64_t bytes, bool by_gpus) {
+  return by_gpus ? std::clamp(bytes / kPieces, kPieceLeast, kPieceMost) : kRequestBytes;
+}
 
 // Over what the asker needs when the answer comes. `cookie`: the asker's process.
 template <class Request>
@@ -70,7 +76,8 @@ void OneSided::send_requests(Transfer& transfer) {
                 "tests/machine/two_sides.h says where they are");
   const bool on_device = transfer.kind_ != ucx::MemoryKind::host || transfer.remote_kind_ != ucx::MemoryKind::host;
   if (on_device && !config_.simulated) {
-    stage_of(transfer.pe_).waiting.push_back(&transfer);
+    Stage& stage = stage_of(transfer.pe_);
+    (transfer.size_ <= kSmall ? stage.small : stage.large).waiting.push_back(&transfer);
     return use_stage(transfer.pe_);
   }
   const bool reachable =
@@ -103,25 +110,33 @@ OneSided::RmaRequest& OneSided::next_request(Transfer& transfer, std::uint64_t m
 OneSided::Stage& OneSided::stage_of(int pe) {
   Stage& stage = stages_[of_process(pe)];
   if (stage.begin != nullptr) return stage;
-  stage.begin = static_cast<std::byte*>(port(pe).heap().allocate_permanent(kStageBytes, kPage));
-  for (std::size_t i = kPieces; i-- > 0;) stage.free.push_back(stage.begin + i * kPieceMost);
+  stage.begin = static_cast<std::byte*>(port(pe).heap().allocate_permanent(kStageBytes, platform::kPage));
+  for (std::size_t i = kPieces; i-- > 0;) stage.large.free.push_back(stage.begin + i * kPieceMost);
+  for (std::size_t i = kSmallPlaces; i-- > 0;) stage.small.free.push_back(stage.begin + kSmallBegin + i * kSmall);
   return stage;
 }
 
-// Transfers that have more to ask for get a piece each in turn.
 void OneSided::use_stage(int pe) {
   Stage& stage = stage_of(pe);
-  while (!stage.waiting.empty() && !stage.free.empty()) {
-    Transfer& transfer = *stage.waiting.front();
-    stage.waiting.pop_front();
-    RmaRequest& request = next_request(transfer, piece_of(transfer.size_));
-    if (transfer.asked_ < transfer.size_) stage.waiting.push_back(&transfer);
+  use_places(pe, stage.small);
+  use_places(pe, stage.large);
+}
+
+// Transfers that have more to ask for get a place each in turn.
+void OneSided::use_places(int pe, Places& places) {
+  std::byte* const begin = stage_of(pe).begin;
+  while (!places.waiting.empty() && !places.free.empty()) {
+    Transfer& transfer = *places.waiting.front();
+    places.waiting.pop_front();
+    const bool is_on_gpu = transfer.kind_ != ucx::MemoryKind::host;
+    const bool by_gpus = is_on_gpu && transfer.remote_kind_ != ucx::MemoryKind::host;
+    RmaRequest& request = next_request(transfer, piece_of(transfer.size_, by_gpus));
+    if (transfer.asked_ < transfer.size_) places.waiting.push_back(&transfer);
     request.own_place = true;
-    request.place = stage.free.back();
-    request.staged = stage.begin;
-    stage.free.pop_back();
-    if (transfer.kind_ != ucx::MemoryKind::host)
-      devices_.pin(of_process(pe), {stage.begin, kStageBytes}, {transfer.local_, transfer.kind_});
+    request.place = places.free.back();
+    request.staged = begin;
+    places.free.pop_back();
+    if (is_on_gpu) devices_.pin(of_process(pe), {begin, kStageBytes}, {transfer.local_, transfer.kind_});
     fill_and_send(request);
   }
 }
@@ -205,7 +220,7 @@ bool OneSided::take_request(int pe, void* block) {
 
 bool OneSided::is_stage(const std::byte* staged, const std::byte* place, std::uint64_t size) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(staged), at = reinterpret_cast<std::uintptr_t>(place);
-  return begin % kPage == 0 && !config_.simulated && in_arena(begin, kStageBytes) && at >= begin &&
+  return begin % platform::kPage == 0 && !config_.simulated && in_arena(begin, kStageBytes) && at >= begin &&
          at - begin <= kStageBytes - size;
 }
 
@@ -241,7 +256,7 @@ void OneSided::request_ended(RmaRequest& request, Status status) {
   host::Heap& heap = port(pe).heap();
   const bool is_staged = request.staged != nullptr;
   if (is_staged) {
-    stage.free.push_back(request.place);
+    (request.place < stage.begin + kSmallBegin ? stage.large : stage.small).free.push_back(request.place);
   } else if (request.own_place) {
     heap.release(request.place);
   }
@@ -249,7 +264,8 @@ void OneSided::request_ended(RmaRequest& request, Status status) {
   --transfer.outstanding_;
   if (!status) {
     transfer.status_ = std::move(status);
-    std::erase(stage.waiting, &transfer);
+    std::erase(stage.small.waiting, &transfer);
+    std::erase(stage.large.waiting, &transfer);
   }
   if (is_staged) {
     use_stage(pe);

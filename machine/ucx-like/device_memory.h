@@ -50,7 +50,8 @@ class DeviceMemory {
   virtual Status copy(Place to, Place from, std::uint64_t bytes, Completion& completion) = 0;
   /// `reached` when a stream of the program's, by its driver's own name, has done what it has been given so far. The
   /// memory says which driver's it is, and of a default stream the GPU; without an address its kind alone does.
-  virtual Status when_reached(void* stream, Place memory, Completion& reached) = 0;
+  /// true: it has already, and `reached` is not told.
+  virtual Result<bool> when_reached(void* stream, Place memory, Completion& reached) = 0;
   /// copy() then: `from` is the memory. `bytes` is not 0.
   virtual Status copy_when_reached(void* stream, Place to, Place from, std::uint64_t bytes, Completion& completion) = 0;
 

@@ -407,9 +407,10 @@ void Pe::copy(ucx::Place to, ucx::Place from, std::size_t size, machine::Transfe
   count_transfers(1);
   process.layer().one_sided().copy(index, to, from, size, transfer);
 }
-void Pe::when_reached(void* stream, ucx::Place memory, machine::Transfer& transfer) {
-  count_transfers(1);
-  process.layer().one_sided().when_reached(index, stream, memory, transfer);
+machine::TransferStatus Pe::when_reached(void* stream, ucx::Place memory, machine::Transfer& transfer) {
+  const machine::TransferStatus there = process.layer().one_sided().when_reached(index, stream, memory, transfer);
+  if (there == machine::TransferStatus::pending) count_transfers(1);
+  return there;
 }
 void Pe::copy_when_reached(void* stream, ucx::Place to, ucx::Place from, std::size_t size,
                            machine::Transfer& transfer) {

@@ -132,7 +132,8 @@ class alignas(platform::kCacheLine) Pe {
   machine::TransferStatus put(const void* local, std::size_t size, const machine::MemoryKey& key, std::uint64_t remote,
                               machine::Transfer& transfer, ucx::MemoryKind local_kind = ucx::MemoryKind::host);
   void copy(ucx::Place to, ucx::Place from, std::size_t size, machine::Transfer& transfer);
-  void when_reached(void* stream, ucx::Place memory, machine::Transfer& transfer);
+  /// complete: the stream has got there already, and no end comes.
+  machine::TransferStatus when_reached(void* stream, ucx::Place memory, machine::Transfer& transfer);
   void copy_when_reached(void* stream, ucx::Place to, ucx::Place from, std::size_t size, machine::Transfer& transfer);
 
   // --- queueing ----------------------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ void HeldCall::hold(Array& array) {
     if (!status) device_failed(array.call->caller_in_words(), status);
     array.call->reached(array);
   };
-  pe.when_reached(array.what.buffer.cuda_stream.native(), place_of(array.what.buffer.ptr, array.kind), array);
+  when_reached(pe, array.what.buffer.cuda_stream.native(), place_of(array.what.buffer.ptr, array.kind), array);
 }
 
 void HeldCall::reached(Array& array) {
@@ -106,7 +106,7 @@ void HeldCall::pack(Array& array) {
     if (!status) device_failed(call.caller_in_words(), status);
     if (call.where != Where::at_sender) return call.leave(array, packed.room.at, CkCallback(CkCallback::ignore));
     // The program's memory has been read; what is read from here on is the room.
-    if (wants_to_know(array.what.buffer.cb)) array.what.buffer.cb.send();
+    if (wants_to_know(array.what.buffer.cb)) not_inline(array.what.buffer.cb).send();
     array.what.buffer.cb = CkCallback(CkCallback::ignore);
     PackedArray* const stays = array.packed.release();
     call.leave(array, stays->room.at, CkCallback(on_packed_read, stays));
@@ -126,7 +126,9 @@ void HeldCall::leave(Array& array, const void* at, const CkCallback& read) {
     source.buffer = CkNcpyBuffer::to_send(at, read, CK_BUFFER_UNREG, CK_BUFFER_DEREG);
     source.buffer.cnt = what.bytes;
     source.cb = what.buffer.cb;
-    if (leaves_process) source.description = register_device(pe, source.buffer);
+    if (leaves_process)
+      source.description =
+          at == what.buffer.ptr ? register_device(pe, source.buffer, array.kind) : register_device(pe, source.buffer);
     std::memcpy(place, static_cast<const void*>(&source), sizeof source);
     return one_less();
   }
@@ -150,7 +152,7 @@ void HeldCall::one_less() {
   if (where == Where::at_sender) return;
   for (std::size_t i = 0; i < count; ++i) {
     if (arrays[i].packed) give_room(pe, arrays[i].packed->room);
-    if (wants_to_know(arrays[i].what.buffer.cb)) arrays[i].what.buffer.cb.send();
+    if (wants_to_know(arrays[i].what.buffer.cb)) not_inline(arrays[i].what.buffer.cb).send();
   }
 }
 
@@ -214,12 +216,12 @@ static void send_when_done(void* stream, ucx::MemoryKind kind, const CkCallback&
   waiting->done = [](machine::Transfer& transfer, const Status& status) {
     const std::unique_ptr<Waiting> reached(static_cast<Waiting*>(&transfer));
     if (!status) zero_copy::device_failed("a callback that waits for a stream", status);
-    reached->cb.send(reached->message);
+    zero_copy::not_inline(reached->cb).send(reached->message);
     Pe::current()->end_pending();
   };
   Pe& pe = *Pe::current();
   pe.begin_pending();
-  pe.when_reached(stream, {nullptr, kind}, *waiting);
+  zero_copy::when_reached(pe, stream, {nullptr, kind}, *waiting);
 }
 
 void send_when_reached(CUstream_st* stream, const CkCallback& cb, void* message) {
@@ -288,8 +290,8 @@ CkDeviceStatus CkDevicePersistent::transfer(CkDevicePersistent& other, bool is_p
     pe.end_pending();
   };
   here.begin_pending();  // until begin()
-  here.when_reached(cuda_stream.native(), {static_cast<std::byte*>(transfer->local), transfer->local_kind},
-                    transfer->stream);
+  when_reached(here, cuda_stream.native(), {static_cast<std::byte*>(transfer->local), transfer->local_kind},
+               transfer->stream);
   return CkDeviceStatus::incomplete;
 }
 

@@ -195,12 +195,6 @@ void is_ready(Sum& sum) {
     return;
   }
 }
-CkCallback not_inline(CkCallback callback) {
-  if (callback.type >= CkCallback::isendChare && callback.type <= CkCallback::isendArray)
-    callback.type =
-        static_cast<CkCallback::callbackType>(callback.type - CkCallback::isendChare + CkCallback::sendChare);
-  return callback;
-}
 
 void drop(Pe& pe, Sum& sum) {
   if (--sum.readers != 0) return;
@@ -355,7 +349,7 @@ void brought(Pe& pe, Sum& sum) {
     combined(pe, sum);
   };
   pe.begin_pending();
-  pe.when_reached(sum.stream, sum.place, sum.waiting);
+  when_reached(pe, sum.stream, sum.place, sum.waiting);
 }
 
 namespace {
@@ -794,8 +788,8 @@ DeviceContribution::DeviceContribution(std::size_t size, const CkDeviceBuffer& b
     *this = sum.name;
     return;
   }
-  here.when_reached(sum.stream, sum.place, sum.waiting);
   *this = sum.name;
+  when_reached(here, sum.stream, sum.place, sum.waiting);
 }
 
 }  // namespace periapt

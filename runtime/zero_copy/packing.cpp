@@ -11,6 +11,7 @@
 #include "runtime/objects/pe_objects.h"
 #include "runtime/pup/stl.h"
 #include "runtime/scheduler/process.h"
+#include "runtime/zero_copy/zero_copy_parts.h"
 
 namespace periapt::zero_copy {
 
@@ -173,7 +174,7 @@ Status begin(Pe& pe, gpu::Packer::Way way, Packing& packing, std::byte* packed) 
       packing.packer->begin(way, packing.layout, packing.scattered.at, packed, packing.read_there);
   if (!held) return held.status();
   packing.held = std::move(*held);
-  pe.when_reached(packing.packer->stream(way), packing.scattered, packing);
+  when_reached(pe, packing.packer->stream(way), packing.scattered, packing);
   return {};
 }
 

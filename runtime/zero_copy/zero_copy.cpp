@@ -68,6 +68,17 @@ ucx::MemoryKind kind_of(Pe& pe, const void* memory, std::size_t bytes) {
 
 bool wants_to_know(const CkCallback& callback) { return callback.type != CkCallback::ignore && !callback.isInvalid(); }
 
+CkCallback not_inline(CkCallback callback) {
+  if (callback.type >= CkCallback::isendChare && callback.type <= CkCallback::isendArray)
+    callback.type =
+        static_cast<CkCallback::callbackType>(callback.type - CkCallback::isendChare + CkCallback::sendChare);
+  return callback;
+}
+
+void when_reached(Pe& pe, void* stream, ucx::Place memory, machine::Transfer& transfer) {
+  if (pe.when_reached(stream, memory, transfer) == TransferStatus::complete) transfer.done(transfer, Status());
+}
+
 void release(Pe& pe, CkNcpyBuffer buffer) {
   const bool here = pe.process.process_of(buffer.pe) == pe.process.rank();
   if (here) {
@@ -149,7 +160,9 @@ MemoryKey register_or_end(const void* memory, std::size_t size, Audience audienc
 }
 
 DeviceDescription register_device(Pe& pe, CkNcpyBuffer& buffer) {
-  const ucx::MemoryKind kind = kind_of(pe, buffer.ptr, buffer.cnt);
+  return register_device(pe, buffer, kind_of(pe, buffer.ptr, buffer.cnt));
+}
+DeviceDescription register_device(Pe& pe, CkNcpyBuffer& buffer, ucx::MemoryKind kind) {
   MemoryKey& key = NcpyAccess::key(buffer);
   if (!one_sided().is_registered(key)) key = register_or_end(buffer.ptr, buffer.cnt, Audience::run, kind);
   DeviceDescription description;

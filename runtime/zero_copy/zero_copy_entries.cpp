@@ -273,7 +273,7 @@ class PostedCall {
       array.call->objects_.pe.end_pending();
       array.call->stream_reached(array, status);
     };
-    objects_.pe.when_reached(post.stream, array.place(), *array.device);
+    when_reached(objects_.pe, post.stream, array.place(), *array.device);
   }
 
   // As it was posted.

@@ -21,7 +21,7 @@ struct Watched final : ucx::DeviceMemory {
   Status copy(ucx::Place to, ucx::Place from, std::uint64_t bytes, ucx::Completion& completion) override {
     return real->copy(to, from, bytes, completion);
   }
-  Status when_reached(void* stream, ucx::Place memory, ucx::Completion& reached) override {
+  Result<bool> when_reached(void* stream, ucx::Place memory, ucx::Completion& reached) override {
     return real->when_reached(stream, memory, reached);
   }
   Status copy_when_reached(void* stream, ucx::Place to, ucx::Place from, std::uint64_t bytes,

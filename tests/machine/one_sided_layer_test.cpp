@@ -378,9 +378,9 @@ TEST_F(Neighbour, WithoutADriverMemoryOfAGpuIsNotTouched) {
   EXPECT_EQ(access_->poll(0), 1);
   EXPECT_THAT(put.status.message(), HasSubstr("no driver of a GPU"));
 
-  access_->when_reached(0, nullptr, {local}, reached);  // nothing can be working on it
-  EXPECT_EQ(access_->poll(0), 1);
-  EXPECT_TRUE(reached.status.ok());
+  EXPECT_EQ(access_->when_reached(0, nullptr, {local}, reached), TransferStatus::complete)
+      << "nothing can be working on it";
+  EXPECT_EQ(access_->poll(0), 0);
 
   MemoryKey theirs = key_to(memory_, sizeof memory_);
   theirs.kind = static_cast<std::uint16_t>(ucx::MemoryKind::cuda);

@@ -20,8 +20,9 @@ class GpuTests(unittest.TestCase):
         self.build.mkdir()
         self.listed = ""
 
-    def add(self, name: str, script: str, properties: str = "", arguments: str = "") -> None:
-        program = self.build / f"{name}_program"
+    def add(self, name: str, script: str, properties: str = "", arguments: str = "", program: str = "") -> None:
+        program = self.build / (program or f"{name}_program")
+        program.parent.mkdir(exist_ok=True)
         program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         program.chmod(0o755)
         self.listed += f'add_test({name} "{program}" {arguments})\nset_tests_properties({name} PROPERTIES LABELS "unit;gpu" {properties})\n'
@@ -46,6 +47,34 @@ class GpuTests(unittest.TestCase):
         status, said = self.packed_and_run()
         self.assertEqual(status, 0, said)
         self.assertIn("3 passed, 0 failed, 0 skipped", said)
+
+    def test_programs_of_the_same_name_are_others(self):
+        self.add("one", "echo first", 'PASS_REGULAR_EXPRESSION "first"', program="a/same")
+        self.add("other", "echo second", 'PASS_REGULAR_EXPRESSION "second"', program="b/same")
+        self.add("again", "echo first", 'PASS_REGULAR_EXPRESSION "first"', program="a/same")
+        status, said = self.packed_and_run()
+        self.assertEqual(status, 0, said)
+        self.assertIn("3 passed, 0 failed", said)
+
+    def test_one_that_is_to_fail_passes_when_it_does(self):
+        self.add("refused", "exit 1", "WILL_FAIL TRUE")
+        self.add("said", "echo wrong", 'FAIL_REGULAR_EXPRESSION "wrong" WILL_FAIL TRUE')
+        self.add("well", "exit 0", "WILL_FAIL TRUE")
+        self.add("crashed", "kill -SEGV $$", "WILL_FAIL TRUE")
+        status, said = self.packed_and_run()
+        self.assertEqual(status, 1, said)
+        self.assertIn("2 passed, 2 failed, 0 skipped", said)
+        self.assertIn("failed    well", said)
+
+    def test_what_would_be_run_otherwise_than_by_ctest_is_not_packed(self):
+        for properties, why in (('WORKING_DIRECTORY "/"', "one runs in /, whose files are not packed"),
+                                ('REQUIRED_FILES "input"', "one has the property REQUIRED_FILES, which is not heeded here")):
+            self.listed = ""
+            self.add("one", "exit 0", properties)
+            status, said = self.call(SCRIPT, "--pack", self.folder / "packed", self.build)
+            self.assertEqual(status, 1, said)
+            self.assertIn(why, said)
+            self.assertFalse((self.folder / "packed").exists())
 
     def test_a_test_that_fails_ends_with_status_1_and_shows_what_it_said(self):
         self.add("well", "exit 0")

@@ -86,23 +86,26 @@ void probe_peers(const gpu::Vendor& vendor, gpu::Driver& driver, int gpu, Findin
                       ""});
 }
 
-/// Memory of the other processes of the host is mapped by handles, which a container or a part of a GPU may forbid.
+/// Memory of the other processes of the host is mapped by handles, which a container or a part of a GPU may forbid. A
+/// process does not map its own: that its driver gives them is what can be tried here.
 void probe_handles(const std::string& name, gpu::Driver& driver, int gpu, Findings& findings) {
   constexpr std::uint64_t kBytes = 2 << 20;
-  Status gives;
+  const std::string what = name + " IPC";
   const Result<std::byte*> memory = driver.allocate(gpu, gpu::Kind::device, kBytes);
-  if (memory) {
-    const Result<gpu::Memory> seen = driver.look(*memory);
-    gives = seen ? driver.export_memory(*seen).status() : seen.status();
-    static_cast<void>(driver.free(gpu, gpu::Kind::device, *memory));
-  } else {
-    gives = memory.status();
+  if (!memory) {
+    findings.push_back({"devices", what, State::limited,
+                        "whether other processes of this host map its memory was not tried: " + memory.message(),
+                        "run it when the GPU has 2 MB left: nvidia-smi says who has its memory"});
+    return;
   }
+  const Result<gpu::Memory> seen = driver.look(*memory);
+  const Status gives = seen ? driver.export_memory(*seen).status() : seen.status();
+  static_cast<void>(driver.free(gpu, gpu::Kind::device, *memory));
   if (gives) {
-    findings.push_back(
-        {"devices", name + " IPC", State::good, "other processes of this host map its memory by handles", ""});
+    findings.push_back({"devices", what, State::good,
+                        "it gives handles, by which other processes of this host may map its memory", ""});
   } else {
-    findings.push_back(not_good(name + " IPC", State::limited, "between processes its bytes go through the host: ",
+    findings.push_back(not_good(what, State::limited, "between processes its bytes go through the host: ",
                                 gives.message() + "; containers want --ipc host and --pid host"));
   }
 }
