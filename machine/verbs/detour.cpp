@@ -211,6 +211,8 @@ void VerbsTransport::take_carried(VerbsLink& link, Call::Kind kind, Bytes rest) 
   Piece piece;
   if (rest.size() < sizeof piece || !ucx::unpack(rest.first(sizeof piece), &piece)) return fail(link, kNotUnderstood);
   const Bytes bytes = rest.subspan(sizeof piece);
+  const bool asks = kind == Call::Kind::put || kind == Call::Kind::get;
+  if (asks && link.owed.size() >= kOperationsMax) return fail(link, kNotUnderstood);  // it has no more under way
   switch (kind) {
     case Call::Kind::put_begins:
     case Call::Kind::put: {

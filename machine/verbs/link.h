@@ -82,7 +82,7 @@ class VerbsLink : public ucx::Link {
     ucx::Outcome outcome;
     std::uint32_t key = 0;
   };
-  std::deque<Owed> owed;  ///< answers to the peer's puts and gets, the oldest first
+  std::deque<Owed> owed;  ///< answers to the peer's puts and gets, the oldest first; kOperationsMax at most
   // The way back from there (returning.cpp).
   enum class Return : std::uint8_t {
     none,
