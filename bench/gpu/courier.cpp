@@ -23,7 +23,7 @@ namespace {
 
 using namespace periapt;
 using gpu::Courier;
-using gpu::Kind;
+using gpu::MemoryType;
 
 constexpr std::uint64_t kRoom = 1 << 20;
 constexpr unsigned kWarm = 50;
@@ -53,11 +53,11 @@ Times of(std::vector<double>& times) {
 class Bench {
  public:
   explicit Bench(gpu::Driver& driver) : driver_(driver), last_(static_cast<int>(driver.gpus().size()) - 1) {
-    staging_ = must(driver.allocate(0, Kind::pinned, kRoom));
-    pinned_ = must(driver.allocate(0, Kind::pinned, kRoom));
-    here_ = must(driver.allocate(last_, Kind::device, kRoom));
-    there_ = must(driver.allocate(0, Kind::device, kRoom));
-    near_ = must(driver.allocate(last_, Kind::device, kRoom));
+    staging_ = must(driver.allocate(0, MemoryType::pinned, kRoom));
+    pinned_ = must(driver.allocate(0, MemoryType::pinned, kRoom));
+    here_ = must(driver.allocate(last_, MemoryType::device, kRoom));
+    there_ = must(driver.allocate(0, MemoryType::device, kRoom));
+    near_ = must(driver.allocate(last_, MemoryType::device, kRoom));
     if (last_ != 0) must(driver.reach(last_, 0)), must(driver.reach(0, last_));
     for (const int gpu : {0, last_}) streams_[gpu != 0] = must(driver.make_stream(gpu));
     event_ = must(driver.make_event(last_));

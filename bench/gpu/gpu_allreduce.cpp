@@ -91,9 +91,9 @@ class Side : public CBase_Side {
  public:
   Side() {
     const int gpu = CkMyPe() % gpus();
-    x_ = reinterpret_cast<double*>(must(driver_.allocate(gpu, periapt::gpu::Kind::device, largest)));
+    x_ = reinterpret_cast<double*>(must(driver_.allocate(gpu, periapt::gpu::MemoryType::device, largest)));
     whole_ = reinterpret_cast<double*>(
-        must(driver_.allocate(gpu, periapt::gpu::Kind::device, largest * static_cast<std::size_t>(CkNumPes()))));
+        must(driver_.allocate(gpu, periapt::gpu::MemoryType::device, largest * static_cast<std::size_t>(CkNumPes()))));
     const auto stream = must(driver_.make_stream(gpu));
     stream_ = static_cast<CUstream_st*>(stream.native);
     // Sums of zeros: what grows without end would be infinite soon.

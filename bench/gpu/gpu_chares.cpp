@@ -94,7 +94,7 @@ class Side : public CBase_Side {
 
  public:
   explicit Side(bool in_pools) {
-    const auto kind = in_pools ? periapt::gpu::Kind::pool : periapt::gpu::Kind::device;
+    const auto kind = in_pools ? periapt::gpu::MemoryType::pool : periapt::gpu::MemoryType::device;
     const int gpu = CkMyPe() % static_cast<int>(driver_.gpus().size());
     out_ = reinterpret_cast<char*>(must(driver_.allocate(gpu, kind, largest)));
     in_ = reinterpret_cast<char*>(must(driver_.allocate(gpu, kind, largest)));

@@ -153,9 +153,9 @@ class Side : public CBase_Side {
 
  public:
   explicit Side(const Blocks& blocks) : blocks_(blocks), gpu_(CkMyPe() % static_cast<int>(driver_.gpus().size())) {
-    using periapt::gpu::Kind;
-    out_ = reinterpret_cast<char*>(must(driver_.allocate(gpu_, Kind::device, blocks.extent())));
-    in_ = reinterpret_cast<char*>(must(driver_.allocate(gpu_, Kind::device, blocks.extent())));
+    using periapt::gpu::MemoryType;
+    out_ = reinterpret_cast<char*>(must(driver_.allocate(gpu_, MemoryType::device, blocks.extent())));
+    in_ = reinterpret_cast<char*>(must(driver_.allocate(gpu_, MemoryType::device, blocks.extent())));
     stream_ = static_cast<CUstream_st*>(must(driver_.make_stream(gpu_)).native);
     rows_ = CkDeviceLayout::vector<char>(blocks.count, blocks.bytes, blocks.stride);
     const auto count = static_cast<std::size_t>(blocks.count);

@@ -19,7 +19,7 @@
 namespace periapt::bench {
 namespace {
 
-using gpu::Kind;
+using gpu::MemoryType;
 
 constexpr std::uint64_t kScratch = 4 << 20;
 constexpr const char* kOther = "PERIAPT_BENCH_PAIR";
@@ -98,7 +98,7 @@ Pair::Pair(const gpu::Vendor& vendor, Way way, int rank, int socket)
     : vendor_(vendor), way_(std::move(way)), rank_(rank), socket_(socket) {
   if (!vendor.driver()) give_up(rank, vendor.driver().message());
   Result<gpu::Stream> stream = driver().make_stream(gpu());
-  Result<std::byte*> scratch = driver().allocate(gpu(), Kind::pinned, kScratch);
+  Result<std::byte*> scratch = driver().allocate(gpu(), MemoryType::pinned, kScratch);
   if (!stream || !scratch) give_up(rank, stream.message() + scratch.message());
   stream_ = *stream;
   scratch_ = *scratch;
@@ -131,33 +131,33 @@ Pair::Pair(const gpu::Vendor& vendor, Way way, int rank, int socket)
 Pair::~Pair() {
   worker_.reset();
   for (auto& [kind, memory] : std::exchange(made_, {})) {
-    if (kind == Kind::host) {
+    if (kind == MemoryType::host) {
       std::free(memory);
     } else {
       static_cast<void>(driver().free(gpu(), kind, memory));
     }
   }
-  static_cast<void>(driver().free(gpu(), Kind::pinned, scratch_));
+  static_cast<void>(driver().free(gpu(), MemoryType::pinned, scratch_));
   driver().destroy(stream_);
   ::close(socket_);
 }
 
-ucx::MemoryKind Pair::kind_of(Kind kind) const {
-  if (kind == Kind::managed) return vendor_.managed;
+ucx::MemoryKind Pair::kind_of(MemoryType kind) const {
+  if (kind == MemoryType::managed) return vendor_.managed;
   return gpu::is_on_device(kind) ? vendor_.on_device : ucx::MemoryKind::host;
 }
 
-std::byte* Pair::make(Kind kind, std::uint64_t bytes) {
-  Result<std::byte*> made = kind == Kind::host ? Result<std::byte*>(static_cast<std::byte*>(std::malloc(bytes)))
-                                               : driver().allocate(gpu(), kind, bytes);
+std::byte* Pair::make(MemoryType kind, std::uint64_t bytes) {
+  Result<std::byte*> made = kind == MemoryType::host ? Result<std::byte*>(static_cast<std::byte*>(std::malloc(bytes)))
+                                                     : driver().allocate(gpu(), kind, bytes);
   if (!made || *made == nullptr) give_up(rank_, "no memory: " + made.message());
   made_.emplace_back(kind, *made);
   return *made;
 }
 
-void Pair::free(Kind kind, std::byte* memory) {
+void Pair::free(MemoryType kind, std::byte* memory) {
   made_.erase(std::find(made_.begin(), made_.end(), std::pair(kind, memory)));
-  if (kind == Kind::host) return std::free(memory);
+  if (kind == MemoryType::host) return std::free(memory);
   if (Status freed = driver().free(gpu(), kind, memory); !freed) give_up(rank_, freed.message());
 }
 
@@ -167,8 +167,8 @@ void Pair::copy(void* to, const void* from, std::uint64_t bytes) {
   if (!done) give_up(rank_, done.message());
 }
 
-void Pair::fill(Kind kind, std::byte* memory, std::uint64_t bytes, unsigned seed) {
-  if (kind == Kind::host) return pattern(memory, bytes, 0, seed);
+void Pair::fill(MemoryType kind, std::byte* memory, std::uint64_t bytes, unsigned seed) {
+  if (kind == MemoryType::host) return pattern(memory, bytes, 0, seed);
   for (std::uint64_t at = 0; at < bytes; at += kScratch) {
     const std::uint64_t part = std::min(kScratch, bytes - at);
     pattern(scratch_, part, at, seed);
@@ -176,13 +176,13 @@ void Pair::fill(Kind kind, std::byte* memory, std::uint64_t bytes, unsigned seed
   }
 }
 
-bool Pair::holds(Kind kind, const std::byte* memory, std::uint64_t bytes, unsigned seed) {
+bool Pair::holds(MemoryType kind, const std::byte* memory, std::uint64_t bytes, unsigned seed) {
   std::vector<std::byte> expected(std::min(kScratch, bytes));
   for (std::uint64_t at = 0; at < bytes; at += kScratch) {
     const std::uint64_t part = std::min(kScratch, bytes - at);
     pattern(expected.data(), part, at, seed);
-    if (kind != Kind::host) copy(scratch_, memory + at, part);
-    if (std::memcmp(kind == Kind::host ? memory + at : scratch_, expected.data(), part) != 0) return false;
+    if (kind != MemoryType::host) copy(scratch_, memory + at, part);
+    if (std::memcmp(kind == MemoryType::host ? memory + at : scratch_, expected.data(), part) != 0) return false;
   }
   return true;
 }
@@ -201,10 +201,10 @@ ucx::Outcome Pair::wait(const ucx::RequestPtr& request, bool may_fail) {
   return outcome;
 }
 
-void Pair::send(Kind kind, const std::byte* memory, std::uint64_t bytes, ucx::Tag tag) {
+void Pair::send(MemoryType kind, const std::byte* memory, std::uint64_t bytes, ucx::Tag tag) {
   wait(peer_->tag_send_from(kind_of(kind), {memory, bytes}, tag));
 }
-void Pair::receive(Kind kind, std::byte* memory, std::uint64_t bytes, ucx::Tag tag) {
+void Pair::receive(MemoryType kind, std::byte* memory, std::uint64_t bytes, ucx::Tag tag) {
   wait(worker_->tag_receive_into(kind_of(kind), {memory, bytes}, tag));
 }
 

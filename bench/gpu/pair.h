@@ -35,21 +35,21 @@ class Pair {
   gpu::Driver& driver() const { return *vendor_.driver().value(); }
   /// This process's: the first one's is the first of the host, the other's the second, where there is one.
   int gpu() const { return rank_ % static_cast<int>(driver().gpus().size()); }
-  ucx::MemoryKind kind_of(gpu::Kind kind) const;
+  ucx::MemoryKind kind_of(gpu::MemoryType kind) const;
   ucx::Worker& worker() { return *worker_; }
   ucx::Endpoint& peer() { return *peer_; }
 
   /// Memory until the pair ends; of `host` too.
-  std::byte* make(gpu::Kind kind, std::uint64_t bytes);
-  void free(gpu::Kind kind, std::byte* memory);
+  std::byte* make(gpu::MemoryType kind, std::uint64_t bytes);
+  void free(gpu::MemoryType kind, std::byte* memory);
   /// Contents that a seed tells; both wait for the GPU.
-  void fill(gpu::Kind kind, std::byte* memory, std::uint64_t bytes, unsigned seed);
-  bool holds(gpu::Kind kind, const std::byte* memory, std::uint64_t bytes, unsigned seed);
+  void fill(gpu::MemoryType kind, std::byte* memory, std::uint64_t bytes, unsigned seed);
+  bool holds(gpu::MemoryType kind, const std::byte* memory, std::uint64_t bytes, unsigned seed);
 
   /// Until it has ended; what has not ended well ends the process with a sentence, unless `may_fail`.
   ucx::Outcome wait(const ucx::RequestPtr& request, bool may_fail = false);
-  void send(gpu::Kind kind, const std::byte* memory, std::uint64_t bytes, ucx::Tag tag);
-  void receive(gpu::Kind kind, std::byte* memory, std::uint64_t bytes, ucx::Tag tag);
+  void send(gpu::MemoryType kind, const std::byte* memory, std::uint64_t bytes, ucx::Tag tag);
+  void receive(gpu::MemoryType kind, std::byte* memory, std::uint64_t bytes, ucx::Tag tag);
   /// Until the other one is here too.
   void barrier();
   /// Small things between the two.
@@ -62,7 +62,7 @@ class Pair {
   const gpu::Vendor& vendor_;
   const Way way_;
   const int rank_, socket_;
-  std::vector<std::pair<gpu::Kind, std::byte*>> made_;
+  std::vector<std::pair<gpu::MemoryType, std::byte*>> made_;
   std::byte* scratch_ = nullptr;
   gpu::Stream stream_;
   std::unique_ptr<ucx::Context> context_;

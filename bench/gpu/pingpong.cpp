@@ -16,7 +16,7 @@
 namespace periapt::bench {
 namespace {
 
-using gpu::Kind;
+using gpu::MemoryType;
 
 unsigned rounds_for(std::uint64_t size) {
   return static_cast<unsigned>(std::clamp<std::uint64_t>((std::uint64_t{2} << 30) / (size + (1 << 20)), 10, 1000));
@@ -28,7 +28,7 @@ double median(std::vector<double>& times) {
 }
 
 // One way, in us: the median of half round trips.
-double one_way(Pair& pair, Kind from, Kind to, std::byte* source, std::byte* target, std::uint64_t size) {
+double one_way(Pair& pair, MemoryType from, MemoryType to, std::byte* source, std::byte* target, std::uint64_t size) {
   std::vector<double> times;
   const unsigned rounds = rounds_for(size), warm = 5;
   pair.barrier();
@@ -56,7 +56,7 @@ double stream(Pair& pair, std::byte* source, std::byte* target, std::uint64_t si
     const std::uint64_t began = clock::now_ns();
     std::vector<ucx::RequestPtr> requests;
     for (unsigned i = 0; i < kWindow; ++i) {
-      const ucx::MemoryKind kind = pair.kind_of(Kind::device);
+      const ucx::MemoryKind kind = pair.kind_of(MemoryType::device);
       if (both || pair.rank() == 1) requests.push_back(pair.worker().tag_receive_into(kind, {target, size}, i));
       if (both || pair.rank() == 0) requests.push_back(pair.peer().tag_send_from(kind, {source, size}, i));
     }
@@ -71,7 +71,7 @@ double stream(Pair& pair, std::byte* source, std::byte* target, std::uint64_t si
 double bare(Pair& pair, const std::byte* source, std::uint64_t size) {
   gpu::Driver& driver = pair.driver();
   const int other = static_cast<int>(driver.gpus().size()) - 1;
-  Result<std::byte*> target = driver.allocate(other, Kind::device, size);
+  Result<std::byte*> target = driver.allocate(other, MemoryType::device, size);
   Result<gpu::Stream> stream = driver.make_stream(other);
   Result<gpu::Event> event = driver.make_event(other);
   if (!target || !stream || !event) return 0;
@@ -85,7 +85,7 @@ double bare(Pair& pair, const std::byte* source, std::uint64_t size) {
     while (given && reached && !*reached) reached = driver.reached(*event);
     if (round >= 5) times.push_back(static_cast<double>(clock::now_ns() - began) / 1000);
   }
-  static_cast<void>(driver.free(other, Kind::device, *target));
+  static_cast<void>(driver.free(other, MemoryType::device, *target));
   driver.destroy(*event);
   driver.destroy(*stream);
   return median(times);
@@ -93,9 +93,9 @@ double bare(Pair& pair, const std::byte* source, std::uint64_t size) {
 
 int pingpong(Pair& pair) {
   const std::uint64_t largest = pair.way().largest;
-  std::byte *source = pair.make(Kind::device, largest), *target = pair.make(Kind::device, largest);
-  std::byte* host = pair.make(Kind::pinned, largest);
-  pair.fill(Kind::device, source, largest, 1);
+  std::byte *source = pair.make(MemoryType::device, largest), *target = pair.make(MemoryType::device, largest);
+  std::byte* host = pair.make(MemoryType::pinned, largest);
+  pair.fill(MemoryType::device, source, largest, 1);
   const bool shows = pair.rank() == 0;
   if (shows) {
     std::printf("%10s %12s %12s %12s %12s %12s %12s %12s\n", "bytes", "bare us", "D D us", "D H us", "H D us",
@@ -103,9 +103,9 @@ int pingpong(Pair& pair) {
   }
   for (std::uint64_t size = 8; size <= largest; size *= size < 8192 ? 8 : 4) {
     const double copy = shows ? bare(pair, source, size) : 0;
-    const double device = one_way(pair, Kind::device, Kind::device, source, target, size);
-    const double out = one_way(pair, Kind::device, Kind::pinned, source, host, size);
-    const double in = one_way(pair, Kind::pinned, Kind::device, host, target, size);
+    const double device = one_way(pair, MemoryType::device, MemoryType::device, source, target, size);
+    const double out = one_way(pair, MemoryType::device, MemoryType::pinned, source, host, size);
+    const double in = one_way(pair, MemoryType::pinned, MemoryType::device, host, target, size);
     const double rate = stream(pair, source, target, size, false);
     const double both = stream(pair, source, target, size, true);
     if (!shows) continue;

@@ -59,7 +59,9 @@ class Buffer {
   static void must(const periapt::Status& status) {
     if (!status) CkAbort("pingpong: %s", status.message().c_str());
   }
-  periapt::gpu::Kind kind() const { return letter_ == 'M' ? periapt::gpu::Kind::managed : periapt::gpu::Kind::device; }
+  periapt::gpu::MemoryType kind() const {
+    return letter_ == 'M' ? periapt::gpu::MemoryType::managed : periapt::gpu::MemoryType::device;
+  }
   // Waits: not for what is measured.
   void copy(char* to, const char* from, std::size_t bytes) const {
     if (letter_ == 'H') return static_cast<void>(std::memcpy(to, from, bytes));

@@ -52,8 +52,8 @@ void Diagnostics::warningOfFile(std::string message, std::string hint) {
   add({{0, 0}, false, std::move(message), std::move(hint), true});
 }
 
-void Diagnostics::add(Entry entry) {
-  for (const Entry& earlier : entries_)
+void Diagnostics::add(Diagnostic entry) {
+  for (const Diagnostic& earlier : entries_)
     if (earlier.at.begin == entry.at.begin && earlier.message == entry.message) return;
   if (entry.isError && full()) return;
   errors_ += entry.isError;
@@ -61,12 +61,12 @@ void Diagnostics::add(Entry entry) {
 }
 
 std::string Diagnostics::render() const {
-  std::vector<const Entry*> ordered;
-  for (const Entry& entry : entries_) ordered.push_back(&entry);
+  std::vector<const Diagnostic*> ordered;
+  for (const Diagnostic& entry : entries_) ordered.push_back(&entry);
   std::stable_sort(ordered.begin(), ordered.end(),
-                   [](const Entry* a, const Entry* b) { return a->at.begin < b->at.begin; });
+                   [](const Diagnostic* a, const Diagnostic* b) { return a->at.begin < b->at.begin; });
   std::string out;
-  for (const Entry* entry : ordered) {
+  for (const Diagnostic* entry : ordered) {
     const Location at = source_.locate(entry->at);
     if (entry->ofFile) {
       out += at.file + ": warning: " + entry->message + "\n";

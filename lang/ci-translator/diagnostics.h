@@ -28,17 +28,17 @@ class Diagnostics {
   std::string render() const;
 
  private:
-  struct Entry {
+  struct Diagnostic {
     Span at;
     bool isError;
     std::string message;
     std::string hint;
     bool ofFile = false;
   };
-  void add(Entry entry);
+  void add(Diagnostic entry);
 
   const SourceText& source_;
-  std::vector<Entry> entries_;
+  std::vector<Diagnostic> entries_;
   int errors_ = 0;
 };
 

@@ -201,6 +201,53 @@ std::string describe_binding(const HostLayout& layout) {
   return (text.find_first_of(",-") == std::string::npos ? "bound to cpu " : "bound to cpus ") + text;
 }
 
+// Each takes an option that is one of its own, and answers whether it was.
+Result<bool> take_number(Arguments& arguments, const std::string& name, LayoutRequest& request) {
+  for (const NumberOption& option : kNumbers) {
+    std::size_t length = std::strlen(option.name);
+    if (name.compare(0, length, option.name) != 0) continue;
+    if (name.size() > length && !is_number_start(name[length])) continue;
+    Result<std::string> text = arguments.take_value(option.name, name.substr(length));
+    if (!text) return text.status();
+    Result<int> number = read_number(option.name, *text, 1);
+    if (!number) return number.status();
+    int& field = request.*option.field;
+    if (field >= 0 && field != *number) {
+      return Status::failure("+" + std::string(option.name) + " was given twice, as " + std::to_string(field) +
+                             " and as " + std::to_string(*number) + ". Leave one out");
+    }
+    field = *number;
+    return true;
+  }
+  return false;
+}
+
+bool take_switch(Arguments& arguments, const std::string& name, LayoutRequest& request) {
+  if (name == one_pe) {
+    arguments.take();
+    return true;
+  }
+  for (const SwitchOption& option : kSwitches) {
+    if (name != option.name) continue;
+    arguments.take();
+    request.*option.field = true;
+    return true;
+  }
+  return false;
+}
+
+Result<bool> take_cpus(Arguments& arguments, const std::string& name, LayoutRequest& request) {
+  if (name != "pemap" && name != "excludecore" && name != "commap") return false;
+  Result<std::string> text = arguments.take_value(name);
+  if (!text) return text.status();
+  if (name == "pemap") request.pe_map = *text;
+  if (name != "excludecore") return true;  // there is no communication thread that +commap could place
+  Result<std::vector<int>> cpus = parse_pe_map(*text);
+  if (!cpus) return Status::failure("+excludecore: " + cpus.message());
+  request.excluded.insert(request.excluded.end(), cpus->begin(), cpus->end());
+  return true;
+}
+
 }  // namespace
 
 void add_layout_options(std::vector<std::string_view>& names) {
@@ -211,60 +258,14 @@ void add_layout_options(std::vector<std::string_view>& names) {
 
 Result<LayoutRequest> take_layout_options(int& argc, char** argv) {
   LayoutRequest request;
-  Arguments arguments(argc, argv);
-  auto take_number = [&](const std::string& name) -> Result<bool> {
-    for (const NumberOption& option : kNumbers) {
-      std::size_t length = std::strlen(option.name);
-      if (name.compare(0, length, option.name) != 0) continue;
-      if (name.size() > length && !is_number_start(name[length])) continue;
-      Result<std::string> text = arguments.take_value(option.name, name.substr(length));
-      if (!text) return text.status();
-      Result<int> number = read_number(option.name, *text, 1);
-      if (!number) return number.status();
-      int& field = request.*option.field;
-      if (field >= 0 && field != *number) {
-        return Status::failure("+" + std::string(option.name) + " was given twice, as " + std::to_string(field) +
-                               " and as " + std::to_string(*number) + ". Leave one out");
-      }
-      field = *number;
-      return true;
-    }
-    return false;
-  };
-  auto take_switch = [&](const std::string& name) {
-    if (name == one_pe) {
-      arguments.take();
-      return true;
-    }
-    for (const SwitchOption& option : kSwitches) {
-      if (name != option.name) continue;
-      arguments.take();
-      request.*option.field = true;
-      return true;
-    }
-    return false;
-  };
-  while (arguments.more()) {
-    std::string name = arguments.name();
-    if (name.empty()) {
-      arguments.skip();
-      continue;
-    }
-    Result<bool> taken = take_number(name);
+  for (Arguments arguments(argc, argv); arguments.more();) {
+    const std::string name = arguments.name();
+    Result<bool> taken = take_number(arguments, name, request);
     if (!taken) return taken.status();
-    if (*taken || take_switch(name)) continue;
-    if (name == "pemap" || name == "excludecore" || name == "commap") {
-      Result<std::string> text = arguments.take_value(name);
-      if (!text) return text.status();
-      // There is no communication thread that +commap could place.
-      if (name == "pemap") request.pe_map = *text;
-      if (name != "excludecore") continue;
-      Result<std::vector<int>> cpus = parse_pe_map(*text);
-      if (!cpus) return Status::failure("+excludecore: " + cpus.message());
-      request.excluded.insert(request.excluded.end(), cpus->begin(), cpus->end());
-      continue;
-    }
-    arguments.skip();
+    if (*taken || take_switch(arguments, name, request)) continue;
+    taken = take_cpus(arguments, name, request);
+    if (!taken) return taken.status();
+    if (!*taken) arguments.skip();
   }
   if (const ResizedStart* resized = ResizedStart::current()) {
     request.pes = resized->pes;

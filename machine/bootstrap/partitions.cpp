@@ -13,9 +13,9 @@ namespace {
 constexpr const char* kSizesForm = "write it as 0-4:2#10,1#5,3#15: partitions 0, 2 and 4 of 10 processes, ...";
 
 // Reads numbers and marks from the beginning of a text.
-class Reader {
+class PartitionsParser {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit PartitionsParser(std::string_view text) : text_(text) {}
   bool done() const { return text_.empty(); }
   bool take(char mark) {
     if (text_.empty() || text_.front() != mark) return false;
@@ -42,7 +42,7 @@ struct Item {
   bool make_sense() const { return first >= 0 && last >= first && stride >= 1 && together >= 1 && processes >= 1; }
 };
 
-Item read_item(Reader& text) {
+Item read_item(PartitionsParser& text) {
   Item item;
   item.first = item.last = text.number();
   if (text.take('-')) {
@@ -59,7 +59,7 @@ Item read_item(Reader& text) {
 Result<std::vector<int>> read_sizes(const std::string& text, int count) {
   const auto wrong = [&](const std::string& why) { return Status::failure("+partition_sizes " + text + ": " + why); };
   std::vector<int> sizes(static_cast<std::size_t>(count));
-  Reader reader(text);
+  PartitionsParser reader(text);
   do {
     const Item item = read_item(reader);
     if (!item.make_sense()) return wrong(kSizesForm);
@@ -131,7 +131,7 @@ Status take_partition_options(int& argc, char** argv, PartitionRequest& request)
     if (name == "partitions" || name == "replicas") {
       Result<std::string> text = arguments.take_value(name);
       if (!text) return text.status();
-      Reader reader(*text);
+      PartitionsParser reader(*text);
       request.count = reader.number();
       if (request.count < 1 || !reader.done())
         return Status::failure("+" + name + " wants a number of partitions, not \"" + *text + "\"");

@@ -10,14 +10,14 @@ using face::Request;
 namespace {
 
 // In front of the user's header.
-struct Head {
+struct ActiveHeader {
   std::uint32_t wants_reply = 0;
 };
 
 // Calls the user's handler. `flag` says whether it may keep the data.
 ucs_status_t call(ucp_worker::Handler& handler, ucx::Endpoint& from, std::span<const std::byte> header, void* data,
                   std::size_t length, bool may_keep) {
-  Head head;
+  ActiveHeader head;
   std::memcpy(&head, header.data(), sizeof(head));
   header = header.subspan(sizeof(head));
   ucp_ep* reply = head.wants_reply != 0 ? face::endpoint_for(handler.worker, from.peer()) : nullptr;
@@ -32,7 +32,7 @@ ucs_status_t call(ucp_worker::Handler& handler, ucx::Endpoint& from, std::span<c
 
 void arrived(void* context, ucx::Endpoint& from, std::span<const std::byte> header, ucx::Buffer payload) {
   auto* handler = static_cast<ucp_worker::Handler*>(context);
-  if (header.size() < sizeof(Head)) return;
+  if (header.size() < sizeof(ActiveHeader)) return;
   void* data = payload.data();
   std::size_t length = payload.size();
   // The user may give it back from inside the call.
@@ -45,7 +45,7 @@ void arrived(void* context, ucx::Endpoint& from, std::span<const std::byte> head
 bool looked_at(void* context, ucx::Endpoint& from, std::span<const std::byte> header,
                std::span<const std::byte> payload) {
   auto* handler = static_cast<ucp_worker::Handler*>(context);
-  if (header.size() < sizeof(Head)) return true;
+  if (header.size() < sizeof(ActiveHeader)) return true;
   if (handler->keeps) return false;
   ucp_worker* worker = handler->worker;
   worker->shown = payload;
@@ -70,8 +70,8 @@ constexpr std::size_t kHeaderMost = 1024;
 
 ucs_status_ptr_t send(ucp_ep_h ep, Request* request, const ucp_request_param_t* param, unsigned id, const void* header,
                       size_t header_length, bool wants_reply) {
-  std::byte whole[sizeof(Head) + kHeaderMost];
-  const Head head{wants_reply ? 1u : 0u};
+  std::byte whole[sizeof(ActiveHeader) + kHeaderMost];
+  const ActiveHeader head{wants_reply ? 1u : 0u};
   std::memcpy(whole, &head, sizeof(head));
   if (header_length != 0) std::memcpy(whole + sizeof(head), header, header_length);
   const std::span<const std::byte> both(whole, sizeof(head) + header_length);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kMeetingMagic = 0x31'50'43'55'54'50'52'50;
 constexpr std::uint32_t kAddressMost = 64 << 10;
-enum Answer : std::uint8_t { hello = 1, accepted = 2, rejected = 3 };
+enum MeetingAnswer : std::uint8_t { hello = 1, accepted = 2, rejected = 3 };
 
 struct MeetingHead {
   std::uint64_t magic = kMeetingMagic;
@@ -29,7 +29,7 @@ struct MeetingHead {
 int nonblocking_socket(int family) { return ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 
 // The answer to a process that wants to connect. The worker that takes it may be another than the one that listens.
-void answer_meeting(ucp_conn_request* request, Answer answer, ucp_worker* taker) {
+void answer_meeting(ucp_conn_request* request, MeetingAnswer answer, ucp_worker* taker) {
   std::vector<std::byte> address = answer == accepted ? taker->engine->address() : std::vector<std::byte>();
   Meeting::append_message(request->meeting->out, answer, address);
   request->meeting->flush_output();  // some hundred bytes into an empty socket: they fit

@@ -12,7 +12,7 @@ Result<Contents> Contents::at(const void* address, std::uint64_t bytes) {
     if (driver == nullptr) continue;
     const Result<Memory> found = driver->look(address);
     if (!found) return found.status();
-    if (found->kind == Kind::host) continue;
+    if (found->kind == MemoryType::host) continue;
     if (!found->holds(reinterpret_cast<std::uintptr_t>(address), bytes)) {
       return Status::failure(std::to_string(bytes) + " bytes of an allocation of " + std::to_string(found->size));
     }
@@ -22,7 +22,7 @@ Result<Contents> Contents::at(const void* address, std::uint64_t bytes) {
   return unknown_memory(address);
 }
 
-Result<Contents> Contents::make(Kind kind, std::uint64_t bytes) {
+Result<Contents> Contents::make(MemoryType kind, std::uint64_t bytes) {
   const std::optional<OnGpu> where = gpu_of_thread();
   if (!where) return Status::failure("no driver of a GPU is in use in this process (periapt-doctor says why)");
   const Result<std::byte*> made = where->driver->allocate(where->gpu, kind, bytes);

@@ -15,11 +15,11 @@ class Contents {
   /// Those of so many bytes at an address. A failure: no driver knows them, or not all.
   static Result<Contents> at(const void* address, std::uint64_t bytes);
   /// Of new memory on the GPU that is the calling thread's, the first one if it has none. `kind`: may_be_made().
-  static Result<Contents> make(Kind kind, std::uint64_t bytes);
-  static bool may_be_made(Kind kind) { return kind != Kind::host && kind != Kind::vmm; }
+  static Result<Contents> make(MemoryType kind, std::uint64_t bytes);
+  static bool may_be_made(MemoryType kind) { return kind != MemoryType::host && kind != MemoryType::vmm; }
 
   std::byte* begin() const { return begin_; }
-  Kind kind() const { return kind_; }
+  MemoryType kind() const { return kind_; }
 
   /// Of the bytes from `offset` on, when the GPU has done all that it has been given so far.
   Status read(void* to, std::uint64_t offset, std::uint64_t bytes) const;
@@ -29,13 +29,13 @@ class Contents {
   Status free() const { return driver_->free(gpu_, kind_, begin_); }
 
  private:
-  Contents(Driver& driver, int gpu, Kind kind, std::byte* begin)
+  Contents(Driver& driver, int gpu, MemoryType kind, std::byte* begin)
       : driver_(&driver), gpu_(gpu), kind_(kind), begin_(begin) {}
   Status copy(void* to, const void* from, std::uint64_t bytes) const;
 
   Driver* driver_;
   int gpu_;
-  Kind kind_;
+  MemoryType kind_;
   std::byte* begin_;
 };
 

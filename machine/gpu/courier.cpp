@@ -21,7 +21,7 @@ Result<std::unique_ptr<Courier>> Courier::make(Driver& driver, int gpu, const Co
   if (!kernel) return kernel.status();
   const Result<Stream> stream = driver.make_urgent_stream(gpu);
   if (!stream) return stream.status();
-  const Result<std::byte*> board = driver.allocate(gpu, Kind::pinned, sizeof(CourierBoard));
+  const Result<std::byte*> board = driver.allocate(gpu, MemoryType::pinned, sizeof(CourierBoard));
   if (!board) {
     driver.destroy(*stream);
     return board.status();
@@ -43,7 +43,7 @@ Courier::Courier(Driver& driver, int gpu, const CourierSettings& settings, Kerne
 Courier::~Courier() {
   static_cast<void>(driver_.finish(stream_));
   driver_.destroy(stream_);
-  static_cast<void>(driver_.free(gpu_, Kind::pinned, reinterpret_cast<std::byte*>(board_)));
+  static_cast<void>(driver_.free(gpu_, MemoryType::pinned, reinterpret_cast<std::byte*>(board_)));
 }
 
 bool Courier::takes(const void* to, const void* from, std::uint64_t bytes) {

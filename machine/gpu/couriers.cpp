@@ -51,7 +51,7 @@ Couriers::~Couriers() {
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     OfGpu& of = *gpus_[i];
     if (of.presence >= 0) ::close(of.presence);
-    if (of.scratch != nullptr) static_cast<void>(driver_.free(static_cast<int>(i), Kind::device, of.scratch));
+    if (of.scratch != nullptr) static_cast<void>(driver_.free(static_cast<int>(i), MemoryType::device, of.scratch));
   }
 }
 
@@ -140,7 +140,7 @@ Status Couriers::make(OfGpu& of, int gpu, unsigned likely) {
 
 bool Couriers::compare(OfGpu& of, int gpu, Verdict& verdict) {
   if (of.scratch == nullptr) {
-    const Result<std::byte*> scratch = driver_.allocate(gpu, Kind::device, kScratch);
+    const Result<std::byte*> scratch = driver_.allocate(gpu, MemoryType::device, kScratch);
     if (!scratch) {
       verdict = {false, scratch.message()};
       return true;

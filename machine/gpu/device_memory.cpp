@@ -30,9 +30,9 @@ using ucx::Place;
 constexpr std::size_t kFlights = 8;
 
 // How the engine calls memory that a vendor's driver knows.
-MemoryKind in_engine(std::size_t vendor, Kind kind) {
-  if (kind == Kind::host || kind == Kind::pinned) return MemoryKind::host;
-  return kind == Kind::managed ? vendors()[vendor].managed : vendors()[vendor].on_device;
+MemoryKind in_engine(std::size_t vendor, MemoryType kind) {
+  if (kind == MemoryType::host || kind == MemoryType::pinned) return MemoryKind::host;
+  return kind == MemoryType::managed ? vendors()[vendor].managed : vendors()[vendor].on_device;
 }
 
 // What travels: an Export, and whose GPU it is.
@@ -97,13 +97,13 @@ struct Seen {
   OfVendor* vendor = nullptr;  ///< whose driver knows it; nullptr: pageable memory of the host
   Memory memory;
 
-  bool on_gpu() const { return vendor != nullptr && memory.kind != Kind::pinned; }
+  bool on_gpu() const { return vendor != nullptr && memory.kind != MemoryType::pinned; }
   int gpu() const { return on_gpu() ? std::max(memory.gpu, 0) : -1; }
   // The courier, which runs already, might not see what an adapter has written.
   Touch touch() const {
     if (!memory.open || vendor->driver.may_be_written(memory.buffer)) return Touch::none;
-    if (memory.kind == Kind::pinned) return Touch::any;
-    return memory.kind == Kind::device && !memory.imported ? Touch::peers : Touch::own;
+    if (memory.kind == MemoryType::pinned) return Touch::any;
+    return memory.kind == MemoryType::device && !memory.imported ? Touch::peers : Touch::own;
   }
 };
 
@@ -215,7 +215,7 @@ Result<Seen> GpuMemory::look(Place place, std::uint64_t bytes) {
   for (const auto& vendor : vendors_) {
     Result<Memory> found = vendor->kinds.look(place.at);
     if (!found) return found.status();
-    if (found->kind == Kind::host) continue;
+    if (found->kind == MemoryType::host) continue;
     const Seen seen{place.at, vendor.get(), *found};
     return with_room(seen, bytes);
   }
@@ -302,7 +302,7 @@ Status GpuMemory::copy_as_seen(Place to, Place from, std::uint64_t bytes, Comple
 // Memory of a pool, or mapped by hand, is open to another GPU only where the program has said so.
 bool GpuMemory::reach_each_other(const Seen& one, const Seen& other) {
   const auto is_closed = [](const Seen& seen) {
-    return seen.memory.kind == Kind::pool || seen.memory.kind == Kind::vmm;
+    return seen.memory.kind == MemoryType::pool || seen.memory.kind == MemoryType::vmm;
   };
   return !one.on_gpu() || !other.on_gpu() || one.gpu() == other.gpu() || (!is_closed(one) && !is_closed(other));
 }
@@ -470,7 +470,7 @@ MemoryKind GpuMemory::kind_of(const void* address) {
   for (const auto& vendor : vendors_) {
     Result<Memory> found = vendor->kinds.look(address);
     if (!found) continue;
-    if (found->kind == Kind::host) continue;
+    if (found->kind == MemoryType::host) continue;
     seen_ = {static_cast<std::byte*>(const_cast<void*>(address)), vendor.get(), *found};
     return in_engine(vendor->number, found->kind);
   }
@@ -499,9 +499,9 @@ std::vector<std::byte> GpuMemory::describe(Place place) {
   description.exported = {{}, boot_number(), this_process(), memory.buffer, memory.begin, memory.size, 0};
   description.vendor = static_cast<std::uint8_t>(vendor.number);
   description.uuid = vendor.driver.gpus()[static_cast<std::size_t>(seen->gpu())].uuid;
-  if (!memory.exportable && memory.kind != Kind::vmm) return pack(description);
-  const Status may = memory.kind == Kind::vmm ? export_by_file(*seen, description.exported)
-                                              : export_by_handle(*seen, description.exported);
+  if (!memory.exportable && memory.kind != MemoryType::vmm) return pack(description);
+  const Status may = memory.kind == MemoryType::vmm ? export_by_file(*seen, description.exported)
+                                                    : export_by_handle(*seen, description.exported);
   if (!may) log::detail(may.message());
   description.has_handle = may.ok();
   if (vendor.described.size() >= 4096) vendor.described.clear();
@@ -576,7 +576,7 @@ Result<ucx::Allocation> GpuMemory::allocation_of(Place place, std::uint64_t byte
   const Memory& memory = seen->memory;
   // What a pool gives out anew keeps its number: nothing would say that the memory was freed. Each mapping by hand has
   // one of its own (seen on H200), but has not been tried.
-  if (seen->vendor == nullptr || memory.imported || memory.kind != Kind::device) {
+  if (seen->vendor == nullptr || memory.imported || memory.kind != MemoryType::device) {
     return Status::failure(
         (memory.imported ? "memory of another process" : std::string("memory of kind ") + name_of(memory.kind)) +
         " is not given to other devices");

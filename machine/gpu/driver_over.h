@@ -18,7 +18,7 @@
 namespace periapt::gpu {
 
 /// What a function of a driver's library has answered.
-struct Answer {
+struct DriverAnswer {
   int error = 0;
   const char* function = "";
 };
@@ -52,7 +52,7 @@ class DriverOver final : public Driver {
 
   Result<std::uint64_t> buffer_of(const void* address) override {
     std::uint64_t id = 0;
-    const Answer answer = calls_.ask(Question::buffer, address, &id);
+    const DriverAnswer answer = calls_.ask(Question::buffer, address, &id);
     if (answer.error == kInvalidValue) return std::uint64_t{0};
     if (answer.error != 0) return failed(answer);
     return id;
@@ -64,14 +64,16 @@ class DriverOver final : public Driver {
     Memory memory;
     memory.buffer = *buffer;
     unsigned type = 0, managed = 0;
-    if (Answer answer = calls_.ask(Question::memory_type, address, &type); answer.error != 0) return failed(answer);
-    if (Answer answer = calls_.ask(Question::gpu, address, &memory.gpu); answer.error != 0) return failed(answer);
+    if (DriverAnswer answer = calls_.ask(Question::memory_type, address, &type); answer.error != 0)
+      return failed(answer);
+    if (DriverAnswer answer = calls_.ask(Question::gpu, address, &memory.gpu); answer.error != 0) return failed(answer);
     memory.made_for = memory.gpu;
-    if (Answer answer = calls_.range(address, &memory.begin, &memory.size); answer.error != 0) return failed(answer);
+    if (DriverAnswer answer = calls_.range(address, &memory.begin, &memory.size); answer.error != 0)
+      return failed(answer);
     if (calls_.ask(Question::is_managed, address, &managed).error == 0 && (managed & 0xFF) != 0) {
-      memory.kind = Kind::managed;
+      memory.kind = MemoryType::managed;
     } else if (!calls_.is_device(type)) {
-      memory.kind = Kind::pinned;
+      memory.kind = MemoryType::pinned;
       memory.gpu = -1;
     } else {
       memory.kind = kind_on_device(address, memory.exportable);
@@ -80,18 +82,18 @@ class DriverOver final : public Driver {
     return memory;
   }
 
-  Result<std::byte*> allocate(int gpu, Kind kind, std::uint64_t bytes) override {
+  Result<std::byte*> allocate(int gpu, MemoryType kind, std::uint64_t bytes) override {
     void* made = nullptr;
-    const Answer answer = at(gpu, [&] { return calls_.allocate(kind, &made, bytes); });
+    const DriverAnswer answer = at(gpu, [&] { return calls_.allocate(kind, &made, bytes); });
     if (answer.error == 0) return static_cast<std::byte*>(made);
     return failed(answer, gpu, " (of " + std::to_string(bytes) + " bytes, " + name_of(kind) + ")");
   }
-  Status free(int gpu, Kind kind, std::byte* memory) override {
+  Status free(int gpu, MemoryType kind, std::byte* memory) override {
     return done(at(gpu, [&] { return calls_.free(kind, memory); }), gpu);
   }
 
   Status pin(int gpu, std::byte* memory, std::uint64_t bytes) override {
-    const Answer answer = at(gpu, [&] { return calls_.pin(memory, bytes); });
+    const DriverAnswer answer = at(gpu, [&] { return calls_.pin(memory, bytes); });
     if (answer.error == 0) return {};
     return failed(answer, gpu, " (of " + std::to_string(bytes) + " bytes)");
   }
@@ -101,7 +103,7 @@ class DriverOver final : public Driver {
 
   Result<Stream> make_stream(int gpu) override {
     Stream stream{nullptr, gpu};
-    const Answer answer = at(gpu, [&] { return calls_.make_stream(&stream.native); });
+    const DriverAnswer answer = at(gpu, [&] { return calls_.make_stream(&stream.native); });
     return answer.error == 0 ? Result<Stream>(stream) : failed(answer, gpu);
   }
   void destroy(Stream stream) override {
@@ -109,7 +111,7 @@ class DriverOver final : public Driver {
   }
   Result<int> gpu_of_stream(void* native) override {
     int gpu = -1;
-    const Answer answer = calls_.gpu_of_stream(native, &gpu);
+    const DriverAnswer answer = calls_.gpu_of_stream(native, &gpu);
     return answer.error == 0 ? Result<int>(gpu) : failed(answer);
   }
   Status copy(Stream stream, void* to, const void* from, std::uint64_t bytes) override {
@@ -123,13 +125,13 @@ class DriverOver final : public Driver {
     return done(at(stream.gpu, [&] { return calls_.wait_for(stream.native, event.native); }), stream.gpu);
   }
   Result<bool> is_idle(Stream stream) override {
-    const Answer answer = anywhere(stream.gpu, [&] { return calls_.query_stream(stream.native); });
+    const DriverAnswer answer = anywhere(stream.gpu, [&] { return calls_.query_stream(stream.native); });
     if (answer.error == kNotReady) return false;
     return answer.error == 0 ? Result<bool>(true) : failed(answer, stream.gpu);
   }
   Result<bool> is_captured(Stream stream) override {
     int status = 0;
-    const Answer answer = at(stream.gpu, [&] { return calls_.capture_status(stream.native, &status); });
+    const DriverAnswer answer = at(stream.gpu, [&] { return calls_.capture_status(stream.native, &status); });
     return answer.error == 0 ? Result<bool>(status != 0) : failed(answer, stream.gpu);
   }
   Status finish(Stream stream) override {
@@ -142,7 +144,7 @@ class DriverOver final : public Driver {
 
   Result<Kernel> load_kernel(int gpu, const KernelCode& code, const char* name) override {
     Kernel kernel{nullptr, gpu};
-    Answer loaded{kNoImage, Calls::kLoadModule};
+    DriverAnswer loaded{kNoImage, Calls::kLoadModule};
     if (!code.image.empty())
       loaded = at(gpu, [&] { return calls_.load_kernel(code.image.data(), name, &kernel.native); });
     if (loaded.error == 0) return kernel;
@@ -158,7 +160,7 @@ class DriverOver final : public Driver {
   }
   Result<Stream> make_urgent_stream(int gpu) override {
     Stream stream{nullptr, gpu};
-    const Answer answer = at(gpu, [&] { return calls_.make_urgent_stream(&stream.native); });
+    const DriverAnswer answer = at(gpu, [&] { return calls_.make_urgent_stream(&stream.native); });
     return answer.error == 0 ? Result<Stream>(stream) : failed(answer, gpu);
   }
   bool runs_processes_together(int gpu) override { return calls_.runs_processes_together(gpu); }
@@ -172,13 +174,13 @@ class DriverOver final : public Driver {
     return done(at(stream.gpu, [&] { return calls_.record(event.native, stream.native); }), stream.gpu);
   }
   Result<bool> reached(Event event) override {
-    const Answer answer = anywhere(event.gpu, [&] { return calls_.query(event.native); });
+    const DriverAnswer answer = anywhere(event.gpu, [&] { return calls_.query(event.native); });
     if (answer.error == kNotReady) return false;
     return answer.error == 0 ? Result<bool>(true) : failed(answer, event.gpu);
   }
   Result<double> seconds_between(Event begin, Event end) override {
     float ms = 0;
-    const Answer answer = at(end.gpu, [&] { return calls_.elapsed(&ms, begin.native, end.native); });
+    const DriverAnswer answer = at(end.gpu, [&] { return calls_.elapsed(&ms, begin.native, end.native); });
     return answer.error == 0 ? Result<double>(1e-3 * static_cast<double>(ms)) : failed(answer, end.gpu);
   }
 
@@ -187,23 +189,23 @@ class DriverOver final : public Driver {
     if (Status asked = done(calls_.can_reach(&can, gpu, other), gpu); !asked) return asked;
     const std::string whom = "GPU " + std::to_string(gpu) + " cannot read the memory of GPU " + std::to_string(other);
     if (can == 0) return Status::failure(whom + " directly: the bus or a virtual machine does not allow it");
-    const Answer answer = at(gpu, [&] { return calls_.reach(other); });
+    const DriverAnswer answer = at(gpu, [&] { return calls_.reach(other); });
     return answer.error == kAlreadyReached ? Status() : done(answer, gpu);
   }
   std::string link_between(int gpu, int other) override { return calls_.link_between(gpu, other); }
   Result<IpcHandle> export_memory(const Memory& memory) override {
-    if (!memory.exportable || memory.kind == Kind::vmm) {
+    if (!memory.exportable || memory.kind == MemoryType::vmm) {
       return Status::failure(std::string("memory of kind ") + name_of(memory.kind) +
                              " has no handle for other processes");
     }
     IpcHandle handle{};
-    const Answer answer =
+    const DriverAnswer answer =
         at(memory.gpu, [&] { return calls_.export_memory(handle.data(), reinterpret_cast<void*>(memory.begin)); });
     return answer.error == 0 ? Result<IpcHandle>(handle) : failed(answer, memory.gpu);
   }
   Result<std::byte*> import_memory(int gpu, const IpcHandle& handle) override {
     void* found = nullptr;
-    const Answer answer = at(gpu, [&] { return calls_.import_memory(&found, handle.data()); });
+    const DriverAnswer answer = at(gpu, [&] { return calls_.import_memory(&found, handle.data()); });
     return answer.error == 0 ? Result<std::byte*>(static_cast<std::byte*>(found)) : failed(answer, gpu);
   }
   Status forget(int gpu, std::byte* imported) override {
@@ -250,13 +252,13 @@ class DriverOver final : public Driver {
   }
   Result<int> open_file(const void* mapping) override {
     int file = -1, gpu = 0;
-    if (const Answer answer = calls_.ask(Question::gpu, mapping, &gpu); answer.error != 0) return failed(answer);
-    const Answer answer = at(gpu, [&] { return calls_.open_file(mapping, &file); });
+    if (const DriverAnswer answer = calls_.ask(Question::gpu, mapping, &gpu); answer.error != 0) return failed(answer);
+    const DriverAnswer answer = at(gpu, [&] { return calls_.open_file(mapping, &file); });
     return answer.error == 0 ? Result<int>(file) : failed(answer, gpu);
   }
   Result<std::byte*> import_file(int gpu, int file, std::uint64_t size) override {
     void* found = nullptr;
-    const Answer answer = at(gpu, [&] { return calls_.import_file(gpu, file, size, &found); });
+    const DriverAnswer answer = at(gpu, [&] { return calls_.import_file(gpu, file, size, &found); });
     if (answer.error != 0) return failed(answer, gpu);
     const std::lock_guard lock(by_file_mutex_);
     by_file_[static_cast<std::byte*>(found)] = size;
@@ -271,7 +273,7 @@ class DriverOver final : public Driver {
     if (Status may = may_share(memory.gpu); !may) return may;
     int fd = -1;
     std::uint64_t offset = 0;
-    const Answer answer =
+    const DriverAnswer answer =
         at(memory.gpu, [&] { return calls_.share(reinterpret_cast<void*>(memory.begin), memory.size, &fd, &offset); });
     if (answer.error != 0) return failed(answer, memory.gpu);
     return ucx::DmaBuf(fd, offset);
@@ -299,54 +301,55 @@ class DriverOver final : public Driver {
  private:
   Result<Event> event_with(int gpu, unsigned flags) {
     Event event{nullptr, gpu};
-    const Answer answer = at(gpu, [&] { return calls_.make_event(&event.native, flags); });
+    const DriverAnswer answer = at(gpu, [&] { return calls_.make_event(&event.native, flags); });
     return answer.error == 0 ? Result<Event>(event) : failed(answer, gpu);
   }
 
   // Asked in the order in which one answer rules out the next: what has an old handle is neither of a pool nor mapped.
-  Kind kind_on_device(const void* address, bool& exportable) {
+  MemoryType kind_on_device(const void* address, bool& exportable) {
     unsigned legacy = 0;
     void* pool = nullptr;
     const bool knows = calls_.ask(Question::legacy_ipc, address, &legacy).error == 0;
     exportable = knows && (legacy & 0xFF) != 0;
-    if (exportable) return Kind::device;
-    if (calls_.ask(Question::pool, address, &pool).error == 0 && pool != nullptr) return Kind::pool;
+    if (exportable) return MemoryType::device;
+    if (calls_.ask(Question::pool, address, &pool).error == 0 && pool != nullptr) return MemoryType::pool;
     if (calls_.is_mapped_by_hand(address)) {
       exportable = calls_.gives_files(address);
-      return Kind::vmm;
+      return MemoryType::vmm;
     }
     exportable = !knows;  // a library that cannot say so is asked by trying
-    return Kind::device;
+    return MemoryType::device;
   }
 
   // What a context of the program's own has made, kernels of ours cannot see; what is managed would be moved.
   bool is_open(const void* address, const Memory& memory) {
-    if (memory.kind == Kind::pool) return true;
-    if (memory.kind == Kind::device) return calls_.is_of_ours(address, memory.gpu);
+    if (memory.kind == MemoryType::pool) return true;
+    if (memory.kind == MemoryType::device) return calls_.is_of_ours(address, memory.gpu);
     void* there = nullptr;
-    return memory.kind == Kind::pinned && calls_.ask(Question::on_gpu, address, &there).error == 0 && there == address;
+    return memory.kind == MemoryType::pinned && calls_.ask(Question::on_gpu, address, &there).error == 0 &&
+           there == address;
   }
 
   template <class Call>
-  Answer at(int gpu, Call call) {
+  DriverAnswer at(int gpu, Call call) {
     if (gpu < 0 || static_cast<std::size_t>(gpu) >= gpus_.size()) return {kInvalidValue, "the number of a GPU"};
     void* before = nullptr;
-    if (const Answer entered = calls_.enter(gpu, &before); entered.error != 0) return entered;
-    const Answer answer = call();
+    if (const DriverAnswer entered = calls_.enter(gpu, &before); entered.error != 0) return entered;
+    const DriverAnswer answer = call();
     calls_.leave(before);
     return answer;
   }
   /// For what says by itself which GPU it is about: needs one to be current for the thread, whichever.
   template <class Call>
-  Answer anywhere(int gpu, Call call) {
-    const Answer answer = call();
+  DriverAnswer anywhere(int gpu, Call call) {
+    const DriverAnswer answer = call();
     return answer.error == kNoCurrent ? at(gpu, call) : answer;
   }
-  Status failed(Answer answer, int gpu = -1, const std::string& what = {}) const {
+  Status failed(DriverAnswer answer, int gpu = -1, const std::string& what = {}) const {
     return Status::failure(answer.function + what + (gpu < 0 ? std::string() : " on GPU " + std::to_string(gpu)) +
                            ": " + calls_.words(answer.error));
   }
-  Status done(Answer answer, int gpu) const { return answer.error == 0 ? Status() : failed(answer, gpu); }
+  Status done(DriverAnswer answer, int gpu) const { return answer.error == 0 ? Status() : failed(answer, gpu); }
 
   Calls calls_;
   std::vector<Gpu> gpus_;

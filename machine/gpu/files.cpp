@@ -27,14 +27,14 @@ namespace {
 constexpr int kPatience_s = 1, kWaiting = 64;
 constexpr useconds_t kWithoutFiles_us = 10'000;  // until another connection is accepted, where there is no room for it
 
-struct Address {
+struct SocketAddress {
   sockaddr_un name{};
   socklen_t size = 0;
   const sockaddr* at() const { return reinterpret_cast<const sockaddr*>(&name); }
 };
 
-Address address_of(const Driver& driver, std::uint64_t process) {
-  Address address;
+SocketAddress address_of(const Driver& driver, std::uint64_t process) {
+  SocketAddress address;
   address.name.sun_family = AF_UNIX;
   const int length =
       std::snprintf(address.name.sun_path + 1, sizeof(address.name.sun_path) - 1, "periapt-gpu-files-%016llx-%s",
@@ -52,12 +52,12 @@ void have_patience(int fd) {
 }
 
 /// An answer: a file, or in its place a sentence.
-struct Message {
+struct AncillaryMessage {
   iovec text{};
   msghdr head{};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
 
-  Message(char* bytes, std::size_t length) : text{bytes, length} {
+  AncillaryMessage(char* bytes, std::size_t length) : text{bytes, length} {
     head.msg_iov = &text;
     head.msg_iovlen = 1;
     head.msg_control = control;
@@ -67,7 +67,7 @@ struct Message {
 
 void answer(int to, const Result<int>& file) {
   std::string said = file ? "file" : file.message();
-  Message message(said.data(), said.size());
+  AncillaryMessage message(said.data(), said.size());
   if (file) {
     cmsghdr* const one = CMSG_FIRSTHDR(&message.head);
     one->cmsg_level = SOL_SOCKET;
@@ -155,7 +155,7 @@ Status give_files(Driver& driver) {
   const std::lock_guard lock(givers.mutex);
   std::uint64_t& given = givers.of_process[&driver];
   if (given == this_process()) return {};
-  const Address address = address_of(driver, this_process());
+  const SocketAddress address = address_of(driver, this_process());
   const int listening = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (listening < 0) return system_failure("a socket for files of a GPU's memory");
   if (::bind(listening, address.at(), address.size) != 0 || ::listen(listening, kWaiting) != 0) {
@@ -185,7 +185,7 @@ Status give_files(Driver& driver) {
 }
 
 Result<int> ask_for_file(const Driver& driver, const FileName& name, bool* waited) {
-  const Address address = address_of(driver, name.process);
+  const SocketAddress address = address_of(driver, name.process);
   const OwnedDescriptor asked(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (asked.fd() < 0) return system_failure("a socket for files of a GPU's memory");
   have_patience(asked.fd());
@@ -201,7 +201,7 @@ Result<int> ask_for_file(const Driver& driver, const FileName& name, bool* waite
       static_cast<ssize_t>(sizeof(name)))
     return failed(cannot);
   char said[256];
-  Message message(said, sizeof(said));
+  AncillaryMessage message(said, sizeof(said));
   const ssize_t length = again_if_interrupted([&] { return ::recvmsg(asked.fd(), &message.head, MSG_CMSG_CLOEXEC); });
   if (length < 0) return failed("the process whose memory it is does not answer");
   if (length == 0) return Status::failure("the process whose memory it is does not answer");

@@ -56,8 +56,8 @@ struct KernelPort::Ring {
   ~Ring() {
     if (event.native != nullptr) driver.destroy(event);
     if (stream.native != nullptr) driver.destroy(stream);
-    if (counts != nullptr) static_cast<void>(driver.free(gpu, Kind::device, counts));
-    if (pinned_bytes != nullptr) static_cast<void>(driver.free(gpu, Kind::pinned, pinned_bytes));
+    if (counts != nullptr) static_cast<void>(driver.free(gpu, MemoryType::device, counts));
+    if (pinned_bytes != nullptr) static_cast<void>(driver.free(gpu, MemoryType::pinned, pinned_bytes));
   }
   std::uint64_t pinned_size() const { return sizeof(Pinned) + places * place_bytes; }
   Pinned& pinned() const { return *reinterpret_cast<Pinned*>(pinned_bytes); }
@@ -155,11 +155,11 @@ Result<std::unique_ptr<KernelPort::Ring>> KernelPort::make(Driver& driver, int g
                                                            std::uint64_t place_bytes) {
   auto ring = std::make_unique<Ring>(driver, gpu, places, place_bytes);
   // The largest first: where there is no memory, there is nothing to free then, which would wait.
-  const Result<std::byte*> pinned = driver.allocate(gpu, Kind::pinned, ring->pinned_size());
+  const Result<std::byte*> pinned = driver.allocate(gpu, MemoryType::pinned, ring->pinned_size());
   if (!pinned) return pinned.status();
   ring->pinned_bytes = *pinned;
   std::memset(*pinned, 0, ring->pinned_size());
-  const Result<std::byte*> counts = driver.allocate(gpu, Kind::device, sizeof(ck_port_counts));
+  const Result<std::byte*> counts = driver.allocate(gpu, MemoryType::device, sizeof(ck_port_counts));
   if (!counts) return counts.status();
   ring->counts = *counts;
   const Result<Stream> stream = driver.make_stream(gpu);
@@ -290,7 +290,7 @@ Result<std::unique_ptr<KernelCounter>> KernelCounter::make(Driver& driver, int g
   const std::lock_guard lock(free_words().mutex);
   std::vector<ck_device_word*>& words = free_words().words[&driver];
   if (words.empty()) {
-    const Result<std::byte*> page = driver.allocate(gpu, Kind::pinned, kWordsOfPage * kLine);
+    const Result<std::byte*> page = driver.allocate(gpu, MemoryType::pinned, kWordsOfPage * kLine);
     if (!page) return page.status();
     for (std::uint64_t i = kWordsOfPage; i-- > 0;)
       words.push_back(reinterpret_cast<ck_device_word*>(*page + i * kLine));

@@ -6,8 +6,8 @@ namespace periapt::gpu {
 
 bool KernelReach::touches(const Memory& memory) {
   if (!memory.open) return false;
-  if (memory.kind == Kind::pinned || memory.gpu == gpu_) return true;
-  if (memory.kind != Kind::device) return false;
+  if (memory.kind == MemoryType::pinned || memory.gpu == gpu_) return true;
+  if (memory.kind != MemoryType::device) return false;
   const auto [known, is_new] = reached_.try_emplace(memory.gpu, false);
   if (is_new) known->second = driver_.reach(gpu_, memory.gpu).ok();
   return known->second;

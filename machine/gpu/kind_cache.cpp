@@ -31,7 +31,7 @@ void KindCache::remember(const Memory& memory) {
   if (at != ranges_.begin() && std::prev(at)->second.holds(memory.begin, 1)) --at;
   while (at != ranges_.end() && at->first < memory.begin + memory.size) at = ranges_.erase(at);
   // What a pool gives out anew may have the number of what it took back.
-  if (memory.kind != Kind::pool) ranges_[memory.begin] = memory;
+  if (memory.kind != MemoryType::pool) ranges_[memory.begin] = memory;
 }
 
 }  // namespace periapt::gpu

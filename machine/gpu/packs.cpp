@@ -28,9 +28,9 @@ bool fits_kernel(const Layout& layout, std::uint64_t unit) {
 // Where memory ends that is found at an address: what is mapped by hand goes on in the next mapping, if that is there.
 std::uintptr_t end_of(Driver& driver, const Memory& found, std::uintptr_t enough) {
   std::uintptr_t end = found.begin + found.size;
-  while (end < enough && found.kind == Kind::vmm) {
+  while (end < enough && found.kind == MemoryType::vmm) {
     const Result<Memory> next = driver.look(reinterpret_cast<const void*>(end));
-    if (!next || next->kind != Kind::vmm || next->gpu != found.gpu || next->begin + next->size <= end) break;
+    if (!next || next->kind != MemoryType::vmm || next->gpu != found.gpu || next->begin + next->size <= end) break;
     end = next->begin + next->size;
   }
   return end;
@@ -41,7 +41,7 @@ std::uintptr_t end_of(Driver& driver, const Memory& found, std::uintptr_t enough
 Result<Memory> memory_of(Driver& driver, const Layout& layout, const std::byte* scattered) {
   Result<Memory> found = driver.look(scattered);
   if (!found) return found;
-  if (found->kind == Kind::host) return unknown_memory(scattered);
+  if (found->kind == MemoryType::host) return unknown_memory(scattered);
   const auto address = reinterpret_cast<std::uintptr_t>(scattered);
   const std::uint64_t there = end_of(driver, *found, address + layout.extent) - address;
   if (there >= layout.extent) return found;
@@ -152,10 +152,10 @@ Result<Packer::Held> Packer::list_of(Way way, const std::shared_ptr<const Layout
   const std::uint64_t lanes = std::clamp<std::uint64_t>(packed / count / 16, 1, kMostLanes);
   brought->pieces.push_back({0, packed});
   const std::uint64_t bytes = brought->pieces.size() * sizeof(PackPiece);
-  Result<Room> room = rooms_.take(where(), Kind::device, bytes);
+  Result<Room> room = rooms_.take(where(), MemoryType::device, bytes);
   if (!room && !kept_.empty()) {
     drop_lists();
-    room = rooms_.take(where(), Kind::device, bytes);
+    room = rooms_.take(where(), MemoryType::device, bytes);
   }
   if (!room) return room.status();
   auto list = std::make_shared<List>(rooms_, *room);

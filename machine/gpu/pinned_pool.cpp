@@ -3,13 +3,13 @@
 namespace periapt::gpu {
 
 PinnedPool::~PinnedPool() {
-  for (std::byte* piece : free_) static_cast<void>(driver_.free(gpu_, Kind::pinned, piece));
+  for (std::byte* piece : free_) static_cast<void>(driver_.free(gpu_, MemoryType::pinned, piece));
 }
 
 Result<ucx::Buffer> PinnedPool::take() {
   if (free_.empty() && made_ == most_) return ucx::Buffer();
   if (free_.empty()) {
-    Result<std::byte*> piece = driver_.allocate(gpu_, Kind::pinned, bytes_);
+    Result<std::byte*> piece = driver_.allocate(gpu_, MemoryType::pinned, bytes_);
     if (!piece && made_ == 0) {
       return Status::failure("memory of GPUs goes through pinned memory of the host here, and there is none: " +
                              piece.message());

@@ -19,7 +19,7 @@ Rooms::~Rooms() {
     while (!shelf.kept.empty()) free_oldest(shelf);
 }
 
-Rooms::Shelf& Rooms::shelf_of(OnGpu where, Kind kind) {
+Rooms::Shelf& Rooms::shelf_of(OnGpu where, MemoryType kind) {
   const auto is_it = [&](const Shelf& shelf) {
     return shelf.kind == kind && shelf.where.driver == where.driver && shelf.where.gpu == where.gpu;
   };
@@ -28,7 +28,7 @@ Rooms::Shelf& Rooms::shelf_of(OnGpu where, Kind kind) {
 }
 
 bool Rooms::allocate(Room& room, Status& why) {
-  if (room.kind == Kind::host) {
+  if (room.kind == MemoryType::host) {
     room.at = static_cast<std::byte*>(::operator new(room.bytes, kAligned, std::nothrow));
     if (room.at == nullptr)
       why = Status::failure("out of memory: the heap has no " + std::to_string(room.bytes) + " bytes left");
@@ -43,7 +43,7 @@ bool Rooms::allocate(Room& room, Status& why) {
 }
 
 void Rooms::free(const Room& room) {
-  if (room.kind == Kind::host) return ::operator delete(room.at, kAligned);
+  if (room.kind == MemoryType::host) return ::operator delete(room.at, kAligned);
   const Status freed = room.where.driver->free(room.where.gpu, room.kind, room.at);
   if (!freed) log::detail(freed.message());
 }
@@ -54,7 +54,7 @@ void Rooms::free_oldest(Shelf& shelf) {
   shelf.kept.erase(shelf.kept.begin());
 }
 
-Result<Room> Rooms::take(OnGpu where, Kind kind, std::uint64_t least) {
+Result<Room> Rooms::take(OnGpu where, MemoryType kind, std::uint64_t least) {
   const std::uint64_t bytes = std::max(least, kSmallest);
   Shelf& shelf = shelf_of(where, kind);
   const auto fits = [&](const Room& room) { return room.bytes >= bytes && room.bytes / 2 <= bytes; };

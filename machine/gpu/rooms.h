@@ -16,7 +16,7 @@ struct Room {
   std::byte* at = nullptr;
   std::uint64_t bytes = 0;
   OnGpu where;
-  Kind kind = Kind::host;
+  MemoryType kind = MemoryType::host;
 };
 
 /// Used by one thread at a time. Of each GPU and kind as many bytes are kept as were out at once: a program that has
@@ -29,7 +29,7 @@ class Rooms {
   ~Rooms();
   /// So many bytes at least. `kind`: device or pinned, of that GPU; host. Where there is no memory left, what is kept
   /// there is freed first. A failure: that does not suffice.
-  Result<Room> take(OnGpu where, Kind kind, std::uint64_t least);
+  Result<Room> take(OnGpu where, MemoryType kind, std::uint64_t least);
   /// What take() gave; nothing reads or writes it any more.
   void give(const Room& room);
 
@@ -37,12 +37,12 @@ class Rooms {
   /// Those of one GPU and kind.
   struct Shelf {
     OnGpu where;
-    Kind kind = Kind::host;
+    MemoryType kind = MemoryType::host;
     std::vector<Room> kept;  ///< the one that was given back last is the last
     std::uint64_t kept_bytes = 0, out_bytes = 0, most_out_bytes = 0;
   };
 
-  Shelf& shelf_of(OnGpu where, Kind kind);
+  Shelf& shelf_of(OnGpu where, MemoryType kind);
   static bool allocate(Room& room, Status& why);
   static void free(const Room& room);
   static void free_oldest(Shelf& shelf);

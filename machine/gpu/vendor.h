@@ -24,14 +24,16 @@
 namespace periapt::gpu {
 
 /// What memory is, as the driver says. `host`: it does not know it.
-enum class Kind : std::uint8_t { host, pinned, device, managed, pool, vmm };
-const char* name_of(Kind kind);
+enum class MemoryType : std::uint8_t { host, pinned, device, managed, pool, vmm };
+const char* name_of(MemoryType kind);
 /// May a processor not touch it?
-constexpr bool is_on_device(Kind kind) { return kind == Kind::device || kind == Kind::pool || kind == Kind::vmm; }
+constexpr bool is_on_device(MemoryType kind) {
+  return kind == MemoryType::device || kind == MemoryType::pool || kind == MemoryType::vmm;
+}
 
 /// What the driver says of an address.
 struct Memory {
-  Kind kind = Kind::host;
+  MemoryType kind = MemoryType::host;
   int gpu = -1;              ///< it lies on; -1: on none
   int made_for = -1;         ///< the GPU that was its maker's; of pinned memory too
   std::uint64_t buffer = 0;  ///< the allocation's number: one that is freed and made anew has another. 0: host
@@ -106,8 +108,8 @@ class Driver {
   /// Memory::buffer alone, which costs one question.
   virtual Result<std::uint64_t> buffer_of(const void* address) = 0;
   /// `kind`: pinned, device, managed or pool. `gpu`: also of pinned memory, whose pages are made there.
-  virtual Result<std::byte*> allocate(int gpu, Kind kind, std::uint64_t bytes) = 0;
-  virtual Status free(int gpu, Kind kind, std::byte* memory) = 0;
+  virtual Result<std::byte*> allocate(int gpu, MemoryType kind, std::uint64_t bytes) = 0;
+  virtual Status free(int gpu, MemoryType kind, std::byte* memory) = 0;
 
   // ---- streams
 

@@ -71,7 +71,7 @@ Status unknown_memory(const void* address) {
                          " that was said to be a GPU's: it may have been freed");
 }
 
-const char* name_of(Kind kind) {
+const char* name_of(MemoryType kind) {
   constexpr const char* kNames[] = {"host", "pinned", "device", "managed", "pool", "vmm"};
   return kNames[static_cast<std::size_t>(kind)];
 }

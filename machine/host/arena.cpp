@@ -58,12 +58,12 @@ Result<int> make_file(std::size_t bytes, int process) {
 }
 
 // The file of each process covers its consecutive PEs; the host page is part of the first one.
-struct Part {
+struct PeRange {
   std::size_t first_pe;
   std::size_t next_pe;
 };
-std::vector<Part> parts_of(const std::vector<int>& process_of) {
-  std::vector<Part> parts;
+std::vector<PeRange> parts_of(const std::vector<int>& process_of) {
+  std::vector<PeRange> parts;
   for (std::size_t first = 0, next = 0; first < process_of.size(); first = next) {
     while (next < process_of.size() && process_of[next] == process_of[first]) ++next;
     parts.push_back({first, next});
@@ -111,7 +111,8 @@ Result<Arena> Arena::reserve(const std::vector<int>& process_of, bool shared) {
   arena.shared_ = shared;
   std::size_t pes = process_of.size();
   std::size_t most_a_process = 0;
-  for (const Part& part : parts_of(process_of)) most_a_process = std::max(most_a_process, part.next_pe - part.first_pe);
+  for (const PeRange& part : parts_of(process_of))
+    most_a_process = std::max(most_a_process, part.next_pe - part.first_pe);
 
   const std::size_t room = address_room();
   for (std::size_t slice = kLargestSlice; slice >= kSmallestSlice && arena.base_ == nullptr; slice /= 2) {
@@ -135,7 +136,7 @@ Result<Arena> Arena::reserve(const std::vector<int>& process_of, bool shared) {
 
 // Maps the files over the reserved addresses.
 Status Arena::map_files(const std::vector<int>& process_of, const std::vector<int>& files) {
-  std::vector<Part> parts = parts_of(process_of);
+  std::vector<PeRange> parts = parts_of(process_of);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     std::byte* begin = i == 0 ? base_ : slice(static_cast<int>(parts[i].first_pe));
     std::byte* end = slice(0) + parts[i].next_pe * slice_bytes_;
@@ -174,7 +175,7 @@ Result<Arena> Arena::create(const std::vector<int>& process_of, ArenaFiles& file
   if (!arena) return arena;
   files.base = reinterpret_cast<std::uint64_t>(arena->base_);
   files.slice_bytes = arena->slice_bytes_;
-  for (const Part& part : parts_of(process_of)) {
+  for (const PeRange& part : parts_of(process_of)) {
     std::size_t bytes = (part.next_pe - part.first_pe) * arena->slice_bytes_ + (part.first_pe == 0 ? kHostBytes : 0);
     Result<int> file = make_file(bytes, process_of[part.first_pe]);
     if (!file) return file.status();

@@ -25,7 +25,7 @@ constexpr std::uint32_t kLongestFrame = 16 << 10;  // an address has some hundre
 constexpr std::size_t kMostArriving = 128;
 constexpr std::uint64_t kSilentNsMost = 1'000'000'000;
 
-struct Head {
+struct GreetingHeader {
   std::uint64_t magic = Handle::kMagic;
   std::uint64_t number = 0;
   std::uint64_t length = 0;
@@ -81,7 +81,7 @@ std::uint64_t random_number() {
 Stream::~Stream() { ::close(fd_); }
 
 void Stream::send(std::uint64_t number, std::span<const std::byte> bytes) {
-  const Head head{.number = number, .length = bytes.size()};
+  const GreetingHeader head{.number = number, .length = bytes.size()};
   const auto* const raw = reinterpret_cast<const std::byte*>(&head);
   out_.insert(out_.end(), raw, raw + sizeof(head));
   out_.insert(out_.end(), bytes.begin(), bytes.end());
@@ -114,7 +114,7 @@ void Stream::flush() {
 std::optional<Stream::Frame> Stream::receive() {
   flush();
   while (failure_.empty() && is_connected()) {
-    Head head;
+    GreetingHeader head;
     std::size_t wanted = sizeof(head);
     if (in_.size() >= sizeof(head)) {
       std::memcpy(&head, in_.data(), sizeof(head));

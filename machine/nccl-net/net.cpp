@@ -81,7 +81,7 @@ Answer gone(Comm& comm) {
 }
 
 // Of an operation that has ended, but not well.
-Answer refuse(Operation& operation, ucx::Outcome outcome, std::size_t part) {
+Answer refuse(NcclRequest& operation, ucx::Outcome outcome, std::size_t part) {
   Comm& comm = *operation.comm;
   switch (outcome) {
     case ucx::Outcome::peer_lost:
@@ -331,7 +331,7 @@ Answer send(void* handle, void* memory, std::size_t bytes, int tag, void* regist
   if (!comm.failure.empty()) return gone(comm);
   if (comm.granted(tag) == 0) return Answer::success;
   --comm.granted(tag);
-  Operation& operation = comm.begin();
+  NcclRequest& operation = comm.begin();
   operation.count = 1;
   operation.bytes[0] = bytes;
   const std::span<const std::byte> message(static_cast<const std::byte*>(memory), bytes);
@@ -353,7 +353,7 @@ Answer receive(void* handle, int count, void** memory, const std::size_t* bytes,
   }
   const std::lock_guard lock(worker.mutex);
   if (!comm.failure.empty()) return gone(comm);
-  Operation& operation = comm.begin();
+  NcclRequest& operation = comm.begin();
   operation.count = count;
   for (int i = 0; i < count; ++i) {
     const auto part = static_cast<std::size_t>(i);
@@ -369,7 +369,7 @@ Answer receive(void* handle, int count, void** memory, const std::size_t* bytes,
 
 Answer test(void* request, int* done, int* bytes) {
   *done = 0;
-  auto& operation = *static_cast<Operation*>(request);
+  auto& operation = *static_cast<NcclRequest*>(request);
   Comm& comm = *operation.comm;
   CommWorker& worker = *comm.worker;
   const std::lock_guard lock(worker.mutex);

@@ -70,7 +70,7 @@ Result<ucx::Context*> Process::context() {
 
 // ---- connections
 
-bool Operation::has_ended() const {
+bool NcclRequest::has_ended() const {
   return std::all_of(parts.begin(), parts.begin() + count,
                      [](const ucx::RequestPtr& part) { return part == nullptr || part->ended(); });
 }
@@ -81,17 +81,17 @@ unsigned& Comm::granted(int tag) {
   return known != grants.end() ? known->second : grants.emplace_back(tag, 0).second;
 }
 
-Operation& Comm::begin() {
+NcclRequest& Comm::begin() {
   if (spare.empty()) spare.emplace_back();
   live.splice(live.end(), spare, spare.begin());
-  Operation& operation = live.back();
+  NcclRequest& operation = live.back();
   operation.comm = this;
   operation.count = 0;
   operation.at = std::prev(live.end());
   return operation;
 }
 
-void Comm::end(Operation& operation) {
+void Comm::end(NcclRequest& operation) {
   for (ucx::RequestPtr& part : operation.parts) part.reset();
   spare.splice(spare.begin(), live, operation.at);
 }
@@ -212,7 +212,7 @@ void CommWorker::close(Comm& comm) {
     receiving_.erase(comm.number);
   }
   ucx::Endpoint& peer = *comm.peer;
-  const auto has_ended = [](const Operation& operation) { return operation.has_ended(); };
+  const auto has_ended = [](const NcclRequest& operation) { return operation.has_ended(); };
   if (std::all_of(comm.live.begin(), comm.live.end(), has_ended)) {
     if (!peer.failure().empty()) return;
     tell(comm, comm.sends ? Word::sender_closed : Word::receiver_closed);
@@ -220,7 +220,7 @@ void CommWorker::close(Comm& comm) {
     while (flush != nullptr && !flush->ended()) engine->progress();
     return;
   }
-  for (const Operation& operation : comm.live) {
+  for (const NcclRequest& operation : comm.live) {
     for (const ucx::RequestPtr& part : operation.parts) {
       if (part != nullptr && !part->ended()) part->cancel();
     }

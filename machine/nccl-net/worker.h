@@ -30,12 +30,12 @@ struct Comm;
 class CommWorker;
 
 /// What NCCL has a request of: a send, or a group of receives.
-struct Operation {
+struct NcclRequest {
   Comm* comm = nullptr;
   int count = 0;
   std::array<ucx::RequestPtr, kMostReceives> parts;  ///< nullptr: a send that was done at once
   std::array<std::size_t, kMostReceives> bytes{};    ///< sent; of a receive: its room
-  std::list<Operation>::iterator at;
+  std::list<NcclRequest>::iterator at;
 
   bool has_ended() const;
 };
@@ -46,17 +46,17 @@ struct Comm {
   ucx::Endpoint* peer = nullptr;
   std::uint32_t number = 0;
   bool sends = false;
-  bool said = false;          ///< its failure
-  std::string failure;        ///< why nothing comes or goes any more
-  std::list<Operation> live;  ///< begun and not tested to its end
-  std::list<Operation> spare;
+  bool said = false;            ///< its failure
+  std::string failure;          ///< why nothing comes or goes any more
+  std::list<NcclRequest> live;  ///< begun and not tested to its end
+  std::list<NcclRequest> spare;
   std::unique_ptr<Stream> stream;                ///< until the other side has been heard over the engine
   bool greeted = false;                          ///< of a receiving one: the sender has been heard
   std::vector<std::pair<int, unsigned>> grants;  ///< of a sending one: by tag, how many sends are granted
 
   unsigned& granted(int tag);
-  Operation& begin();
-  void end(Operation& operation);
+  NcclRequest& begin();
+  void end(NcclRequest& operation);
   /// Of an operation that cannot end well.
   Answer refuse(Answer answer, const std::string& why);
 };

@@ -43,11 +43,11 @@ std::uint32_t check_of(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint32_t>(mixed >> 32);
 }
 
-enum class Kind : std::uint8_t { message, put, get, atomic, flush };
+enum class PacketKind : std::uint8_t { message, put, get, atomic, flush };
 
 /// What one side wants of the other, in order. Both sides and the network hold it until it has been answered.
 struct Packet {
-  Kind kind = Kind::message;
+  PacketKind kind = PacketKind::message;
   std::uint64_t number = 0;
   std::vector<std::byte> header;
   std::vector<std::byte> copied;  // payload that was copied
@@ -66,7 +66,9 @@ struct Packet {
   Outcome outcome = Outcome::ok;
   std::vector<std::byte> result;
 
-  std::uint64_t wire_bytes() const { return kWireBytes + header.size() + (kind == Kind::get ? 0 : payload.size()); }
+  std::uint64_t wire_bytes() const {
+    return kWireBytes + header.size() + (kind == PacketKind::get ? 0 : payload.size());
+  }
   void withdraw() {
     withdrawn = true;
     payload = {};
@@ -264,19 +266,19 @@ class SimTransport final : public RegisteringTransport {
   }
   Accepted put(Link& link, Bytes local, const MemoryHandle*, std::uint64_t remote, const RemoteKey& key,
                Completion& completion) override {
-    PacketPtr packet = operation(Kind::put, key, remote, local.size());
+    PacketPtr packet = operation(PacketKind::put, key, remote, local.size());
     packet->payload = local;
     return submit(link, packet, std::nullopt, &completion);
   }
   Accepted get(Link& link, std::span<std::byte> local, const MemoryHandle*, std::uint64_t remote, const RemoteKey& key,
                Completion& completion) override {
-    PacketPtr packet = operation(Kind::get, key, remote, local.size());
+    PacketPtr packet = operation(PacketKind::get, key, remote, local.size());
     packet->local = local.data();
     return submit(link, packet, std::nullopt, &completion);
   }
   Accepted fetch_op(Link& link, AtomicOp op, std::size_t width, std::uint64_t operand, std::uint64_t compare,
                     std::uint64_t remote, const RemoteKey& key, void* result, Completion& completion) override {
-    PacketPtr packet = operation(Kind::atomic, key, remote, width);
+    PacketPtr packet = operation(PacketKind::atomic, key, remote, width);
     packet->op = op;
     packet->width = width;
     packet->operand = operand;
@@ -285,7 +287,7 @@ class SimTransport final : public RegisteringTransport {
     return submit(link, packet, std::nullopt, &completion);
   }
   Accepted flush(Link& link, Completion& completion) override {
-    return submit(link, operation(Kind::flush, {}, 0, 0), std::nullopt, &completion);
+    return submit(link, operation(PacketKind::flush, {}, 0, 0), std::nullopt, &completion);
   }
   // The side that ends takes back what the peer has not taken in.
   bool handed_over(Link& which) const override {
@@ -330,7 +332,7 @@ class SimTransport final : public RegisteringTransport {
     packet->header.assign(header.begin(), header.end());
     return packet;
   }
-  static PacketPtr operation(Kind kind, const RemoteKey& key, std::uint64_t remote, std::uint64_t size) {
+  static PacketPtr operation(PacketKind kind, const RemoteKey& key, std::uint64_t remote, std::uint64_t size) {
     auto packet = std::make_shared<Packet>();
     packet->kind = kind;
     packet->key = key.id;
@@ -392,7 +394,7 @@ void Network::transmit(const ConnectionPtr& connection, int side, const PacketPt
     }
     at(there, [this, connection, side, packet] { arrive(connection, side, packet); });
   }
-  const bool reliable = !options_.faults.raw || packet->kind != Kind::message;
+  const bool reliable = !options_.faults.raw || packet->kind != PacketKind::message;
   if (options_.faults.loss > 0 && reliable)
     at(latest + options_.faults.rto, [this, connection, side, packet] { retry(connection, side, packet); });
 }
@@ -420,7 +422,7 @@ void Network::arrive(const ConnectionPtr& connection, int side, const PacketPtr&
                            " refused the connection: it is of another job (another secret)");
   }
   Direction& direction = connection->from[side];
-  if (options_.faults.raw && packet->kind == Kind::message) {
+  if (options_.faults.raw && packet->kind == PacketKind::message) {
     direction.ready.push_back(packet);
   } else {
     if (packet->number < direction.expected || !direction.early.emplace(packet->number, packet).second) return;
@@ -506,7 +508,7 @@ Accepted SimTransport::submit(Link& to, const PacketPtr& packet, std::optional<s
     packet->payload = packet->copied;
   }
   packet->completion = completion;
-  if (network_->options().faults.raw && packet->kind == Kind::message) {
+  if (network_->options().faults.raw && packet->kind == PacketKind::message) {
     if (!link.connection->broken) network_->transmit(link.connection, link.side, packet);
     return Accepted::done;
   }
@@ -578,20 +580,20 @@ void apply(const Packet& packet, std::byte* at) {
 
 /// A one-sided operation, at its target.
 void SimTransport::perform(Packet& packet) {
-  if (packet.kind == Kind::flush) return;
+  if (packet.kind == PacketKind::flush) return;
   const bool odd =
-      packet.kind == Kind::atomic && ((packet.width != 4 && packet.width != 8) || packet.remote % packet.width);
+      packet.kind == PacketKind::atomic && ((packet.width != 4 && packet.width != 8) || packet.remote % packet.width);
   std::byte* at = odd ? nullptr : translate(packet.key, packet.remote, packet.size);
   if (at == nullptr) {
     packet.outcome = Outcome::bad_key;
     return;
   }
-  if (packet.kind == Kind::put) {
+  if (packet.kind == PacketKind::put) {
     std::copy(packet.payload.begin(), packet.payload.end(), at);
     return;
   }
   packet.result.assign(at, at + packet.size);
-  if (packet.kind != Kind::atomic) return;
+  if (packet.kind != PacketKind::atomic) return;
   packet.width == 4 ? apply<std::uint32_t>(packet, at) : apply<std::uint64_t>(packet, at);
 }
 
@@ -632,12 +634,12 @@ void SimTransport::take(const ConnectionPtr& connection, int side) {
       make_link(connection, side, sender->self());
     }
     SimLink& link = *connection->links[side];
-    if (packet->kind != Kind::message) {
+    if (packet->kind != PacketKind::message) {
       perform(*packet);
     } else if (!hand_up(link, packet)) {
       return;
     }
-    const bool answers = !network_->options().faults.raw || packet->kind != Kind::message;
+    const bool answers = !network_->options().faults.raw || packet->kind != PacketKind::message;
     if (answers && !connection->broken) network_->answer(connection, 1 - side, packet);
   }
 }

@@ -158,7 +158,7 @@ void EndpointImpl::begin_fetch(Operation& receive, const MessageHeader& announce
   state.their_id = announce.id;
   state.remote = announce.offset;
   if (!fitting) {
-    say(Kind::fetched, state.their_id);
+    say(MessageKind::fetched, state.their_id);
     return owner.end_later(receive, Outcome::too_long);
   }
   receive.size = announce.size;
@@ -168,13 +168,13 @@ void EndpointImpl::begin_fetch(Operation& receive, const MessageHeader& announce
   demand.use = Use::fetch;
   demand.size = receive.size;
   demand.kind = receive.kind;
-  demand.described = announce.kind == Kind::announce && (announce.code & kOnDevice) != 0;
+  demand.described = announce.kind == MessageKind::announce && (announce.code & kOnDevice) != 0;
   demand.copies = (demand.described || receive.kind != MemoryKind::host) && owner.device_memory() != nullptr;
   demand.times = &rails.first()->port->times;
   demand.ways = owner.ports.allowed_ways(plan);
   receive.protocol = owner.protocols.choose(demand, plan);
   if (receive.protocol == nullptr) {
-    say(Kind::fetched, state.their_id);
+    say(MessageKind::fetched, state.their_id);
     return owner.end_later(receive, Outcome::failed);
   }
   state.announced = keys;
@@ -219,7 +219,7 @@ bool EndpointImpl::drain_control() {
   return true;
 }
 
-void EndpointImpl::say(Kind kind, std::uint64_t id) {
+void EndpointImpl::say(MessageKind kind, std::uint64_t id) {
   MessageHeader header;
   header.kind = kind;
   header.id = id;
@@ -229,13 +229,13 @@ void EndpointImpl::say(Kind kind, std::uint64_t id) {
 // ---- puts of the peer's that are still copied
 
 void EndpointImpl::put_copied(Outcome outcome) {
-  if (outcome != Outcome::ok) say(Kind::refused, 0);
+  if (outcome != Outcome::ok) say(MessageKind::refused, 0);
   if (--remote.copying != 0) return;
-  for (std::uint64_t id : std::exchange(remote.flushes, {})) say(Kind::flushed, id);
+  for (std::uint64_t id : std::exchange(remote.flushes, {})) say(MessageKind::flushed, id);
 }
 
 void EndpointImpl::answer_flush(std::uint64_t id) {
-  if (remote.copying == 0) return say(Kind::flushed, id);
+  if (remote.copying == 0) return say(MessageKind::flushed, id);
   remote.flushes.push_back(id);
 }
 
@@ -245,7 +245,7 @@ bool EndpointImpl::has_credit(std::int64_t charge) {
   if (credit.covers(charge)) return true;
   if (credit.request_credit()) {
     ++counters->credit_waits;
-    say(Kind::out_of_credit, 0);
+    say(MessageKind::out_of_credit, 0);
   }
   return false;
 }
@@ -257,7 +257,7 @@ void EndpointImpl::add_credit(std::uint32_t bytes) {
 
 void EndpointImpl::return_credit() {
   MessageHeader header;
-  header.kind = Kind::credit;
+  header.kind = MessageKind::credit;
   header.size = credit.adjust_window();
   send_control(header);
 }
@@ -322,7 +322,7 @@ void EndpointImpl::fail(const std::string& reason, bool disconnected) {
 void EndpointImpl::lose_unexpected() {
   for (Unexpected* message = unexpected_.front(); message != nullptr;) {
     Unexpected* next = unexpected_.after(message);
-    bool whole = !message->arriving && message->header.kind == Kind::eager;
+    bool whole = !message->arriving && message->header.kind == MessageKind::eager;
     if (message->receive != nullptr) owner.end_later(*message->receive, Outcome::peer_lost);
     if (!whole && !message->probed) {
       if (message->receive == nullptr) owner.matching.unexpected.take_out(*message);
@@ -378,10 +378,10 @@ void EndpointImpl::advance_close() {
   if (stage == 0) {
     stage = 1;
     owner.give_id(*close_);
-    say(Kind::flush, close_->id);
+    say(MessageKind::flush, close_->id);
   } else if (stage == 2) {
     stage = 3;
-    say(Kind::disconnect, 0);
+    say(MessageKind::disconnect, 0);
   }
 }
 

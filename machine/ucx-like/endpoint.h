@@ -99,7 +99,7 @@ class EndpointImpl final : public Endpoint {
 
   /// Small messages that are not held back by credit, in their own order.
   void send_control(const MessageHeader& header, std::span<const std::byte> payload = {});
-  void say(Kind kind, std::uint64_t id);
+  void say(MessageKind kind, std::uint64_t id);
   bool try_control(MessageHeader header, std::span<const std::byte> payload);
   bool has_control() const { return !control_.empty(); }
   /// A message of a few hundred bytes at most, by whatever the device has.

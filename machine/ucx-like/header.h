@@ -22,7 +22,7 @@ namespace periapt::ucx {
 inline constexpr std::uint8_t kWireVersion = 4;
 
 /// "them" is the receiver of the message, "us" its sender.
-enum class Kind : std::uint8_t {
+enum class MessageKind : std::uint8_t {
   // Ordered, paid for with credit.
   eager,     ///< tag, size; payload: the message. id: 0, or what `acknowledge` shall name (a synchronous send)
   announce,  ///< tag, size; id: our operation; offset: our address; code: kOnDevice; payload: keys to it (may be none)
@@ -50,11 +50,11 @@ enum class Kind : std::uint8_t {
   // The life of a connection.
   disconnect,  ///< the sender closes; nothing follows
 };
-inline constexpr Kind kLastKind = Kind::disconnect;
+inline constexpr MessageKind kLastKind = MessageKind::disconnect;
 
 struct MessageHeader {
   std::uint8_t version = kWireVersion;
-  Kind kind = Kind::disconnect;
+  MessageKind kind = MessageKind::disconnect;
   std::uint16_t code = 0;
   std::uint32_t credit = 0;  ///< bytes of ours that they have taken: may be sent again
   std::uint64_t tag = 0;
@@ -83,7 +83,7 @@ struct UserHeader {
 /// Of an active message whose header of the user's is short, with that in it.
 inline MessageHeader active_header(std::uint16_t id, std::span<const std::byte> user_header) {
   MessageHeader header;
-  header.kind = Kind::active;
+  header.kind = MessageKind::active;
   header.code = id;
   header.tag = user_header.size();
   if (UserHeader::fits(user_header.size())) copy_bytes(UserHeader::in(header), user_header.data(), user_header.size());
@@ -97,23 +97,25 @@ inline constexpr std::uint16_t kHandedOver = 1;
 inline constexpr std::uint16_t kOnDevice = 1;
 /// What a message that came, with so many bytes behind its header, has cost its sender.
 inline std::int64_t charge_of(const MessageHeader& header, std::size_t payload) {
-  bool handed_over = header.kind == Kind::eager && (header.code & kHandedOver) != 0;
+  bool handed_over = header.kind == MessageKind::eager && (header.code & kHandedOver) != 0;
   return kMessageOverhead + (handed_over ? 0 : static_cast<std::int64_t>(payload));
 }
 
 /// The header of an eager message without an answer, or of a short active one: the first bytes of a MessageHeader, in
 /// two words.
 struct ShortHeader {
-  static constexpr std::uint32_t start(Kind kind) { return kWireVersion | static_cast<std::uint32_t>(kind) << 8; }
+  static constexpr std::uint32_t start(MessageKind kind) {
+    return kWireVersion | static_cast<std::uint32_t>(kind) << 8;
+  }
 
   std::uint64_t word = 0;  ///< version, kind, code (16 bits), credit (32 bits)
   std::uint64_t tag = 0;
 
   ShortHeader() = default;
-  ShortHeader(Kind kind, std::uint32_t credit, std::uint64_t tag)
+  ShortHeader(MessageKind kind, std::uint32_t credit, std::uint64_t tag)
       : word(start(kind) | std::uint64_t{credit} << 32), tag(tag) {}
   /// Is it of that kind, of this version, and has no code?
-  bool is(Kind kind) const { return static_cast<std::uint32_t>(word) == start(kind); }
+  bool is(MessageKind kind) const { return static_cast<std::uint32_t>(word) == start(kind); }
   std::uint32_t credit() const { return static_cast<std::uint32_t>(word >> 32); }
 };
 inline constexpr std::size_t kShortHeaderBytes = offsetof(MessageHeader, size);
@@ -125,7 +127,7 @@ inline Header bytes_of(const ShortHeader& header) {
 }
 /// As few bytes of it as say all.
 inline Header least_bytes_of(const MessageHeader& header) {
-  bool is_short = header.kind == Kind::active_short || (header.kind == Kind::eager && header.id == 0);
+  bool is_short = header.kind == MessageKind::active_short || (header.kind == MessageKind::eager && header.id == 0);
   return bytes_of(header).first(is_short ? kShortHeaderBytes : kHeaderBytes);
 }
 
@@ -139,7 +141,8 @@ inline const char* read_header(Header bytes, std::uint64_t payload, MessageHeade
   if (header.version != kWireVersion) return "a message of another version of the protocol";
   if (header.kind > kLastKind) return "a message of a kind that does not exist";
   if (bytes.size() == kHeaderBytes) return nullptr;
-  if (header.kind != Kind::eager && header.kind != Kind::active_short) return "a message with half a header";
+  if (header.kind != MessageKind::eager && header.kind != MessageKind::active_short)
+    return "a message with half a header";
   header.size = payload;
   return nullptr;
 }

@@ -98,7 +98,7 @@ bool may_reach(const EndpointImpl& endpoint, const Operation& operation) {
 
 const Protocol* protocol_of(const EndpointImpl& endpoint, const Operation& operation) {
   const ProtocolTable& protocols = endpoint.owner.protocols;
-  if (!operation.is_one_sided()) return protocols.of(Kind::flush);
+  if (!operation.is_one_sided()) return protocols.of(MessageKind::flush);
   Demand demand;
   demand.use = operation.doing == Doing::put ? Use::put : operation.doing == Doing::get ? Use::get : Use::atomic;
   demand.size = operation.size;

@@ -34,13 +34,13 @@ bool WorkerImpl::arrived(Link& from, Header bytes, std::span<const std::byte> pa
     EndpointImpl& peer = *static_cast<Rail*>(from.user)->endpoint;
     ShortHeader header;
     std::memcpy(&header, bytes.data(), sizeof(header));
-    if (header.is(Kind::active_short)) {
+    if (header.is(MessageKind::active_short)) {
       if (header.credit() != 0) peer.add_credit(header.credit());
       receive_active_short(peer, header.tag, payload);
       return true;
     }
     if (PERIAPT_LIKELY(payload.size() <= kFewWords && payload.size() >= sizeof(std::uint64_t))) {
-      if (PERIAPT_LIKELY(header.is(Kind::eager) && peer.receives_quietly(header.credit(), payload.size()))) {
+      if (PERIAPT_LIKELY(header.is(MessageKind::eager) && peer.receives_quietly(header.credit(), payload.size()))) {
         if (auto* receive = static_cast<Operation*>(matching.posted.take_exact(header.tag));
             PERIAPT_LIKELY(receive != nullptr)) {
           arrived_word(*receive, peer, header, payload);
@@ -78,7 +78,7 @@ PERIAPT_NOINLINE bool WorkerImpl::arrived_eager(Link& link, Header bytes, std::s
   EndpointImpl& from = *static_cast<Rail*>(link.user)->endpoint;
   ShortHeader header;
   std::memcpy(&header, bytes.data(), sizeof(header));
-  if (PERIAPT_UNLIKELY(!header.is(Kind::eager))) return arrived_other(link, bytes, payload);
+  if (PERIAPT_UNLIKELY(!header.is(MessageKind::eager))) return arrived_other(link, bytes, payload);
   const auto settle_credit = [&] {
     if (header.credit() != 0) from.add_credit(header.credit());
     count_received(payload.size());
@@ -149,9 +149,9 @@ std::byte* WorkerImpl::place(Link& from, Header bytes, std::uint64_t size) {
   }
   EndpointImpl& endpoint = *rail.endpoint;
   MessageHeader& header = placement.header;
-  if (header.kind == Kind::eager && header.size == size) {
+  if (header.kind == MessageKind::eager && header.size == size) {
     if (std::byte* into = place_eager(endpoint, placement)) return into;
-  } else if (header.kind == Kind::data || header.kind == Kind::got) {
+  } else if (header.kind == MessageKind::data || header.kind == MessageKind::got) {
     Operation* operation = operation_of(endpoint, header.id);
     const bool known = operation != nullptr && operation->into != nullptr;
     const bool here = known && operation->kind == MemoryKind::host;
@@ -162,7 +162,7 @@ std::byte* WorkerImpl::place(Link& from, Header bytes, std::uint64_t size) {
       placement.size = size;
       return operation->into + header.offset;
     }
-  } else if (header.kind == Kind::put) {
+  } else if (header.kind == MessageKind::put) {
     const Place into = exposed(header.tag, header.offset, size);
     if (into.at != nullptr && into.kind == MemoryKind::host) return into.at;
   }
@@ -207,11 +207,11 @@ void WorkerImpl::placed(Link& from) {
     return take_in(rail, header, payload);
   }
   if (header.credit != 0) endpoint.add_credit(header.credit);
-  if (header.kind != Kind::eager) return received_part(*placement.operation, placement.size);
+  if (header.kind != MessageKind::eager) return received_part(*placement.operation, placement.size);
   count_received(header.size);
   if (placement.unexpected != nullptr) return arrived_late(endpoint, *placement.unexpected);
   endpoint.consume_credit(charge_of(header, header.size));
-  if (header.id != 0) endpoint.say(Kind::acknowledge, header.id);
+  if (header.id != 0) endpoint.say(MessageKind::acknowledge, header.id);
   if (placement.persistent != nullptr) {
     Received got{Outcome::ok, header.tag, header.size, endpoint.peer_};
     placement.persistent->arrived(placement.persistent->context, std::move(placement.bytes), got);
@@ -321,7 +321,7 @@ void WorkerImpl::complete_receive(Operation& receive, EndpointImpl& from, const 
   if (elsewhere) receive_elsewhere(receive, from, header.tag, payload);
   if (payload.owned != nullptr) payload.owned->reset();
   from.consume_credit(charge_of(header, payload.bytes.size()));
-  if (PERIAPT_UNLIKELY(header.id != 0)) from.say(Kind::acknowledge, header.id);
+  if (PERIAPT_UNLIKELY(header.id != 0)) from.say(MessageKind::acknowledge, header.id);
   if (elsewhere) return;
   Outcome outcome = fitting ? Outcome::ok : Outcome::too_long;
   later ? end_later(receive, outcome) : end_now(receive, outcome);
@@ -396,7 +396,7 @@ void WorkerImpl::match_later(Operation& receive, Unexpected& message) {
     receive.got() = {Outcome::ok, message.header.tag, message.header.size, from.peer_};
     return;
   }
-  if (message.header.kind == Kind::eager) {
+  if (message.header.kind == MessageKind::eager) {
     complete_receive(receive, from, message.header, {message.bytes.bytes(), &message.bytes}, true);
   } else if (!from.failure_.empty()) {
     receive.got() = {Outcome::peer_lost, message.header.tag, message.header.size, from.peer_};
@@ -456,7 +456,7 @@ bool WorkerImpl::give_to_persistent(const PersistentReceive& persistent, Endpoin
     copy(message.data(), payload.bytes);
   }
   from.consume_credit(charge_of(header, header.size));
-  if (PERIAPT_UNLIKELY(header.id != 0)) from.say(Kind::acknowledge, header.id);
+  if (PERIAPT_UNLIKELY(header.id != 0)) from.say(MessageKind::acknowledge, header.id);
   Received got{Outcome::ok, header.tag, header.size, from.peer_};
   persistent.arrived(persistent.context, std::move(message), got);
   return true;
@@ -491,7 +491,7 @@ int WorkerImpl::serve_unexpected() {
 bool WorkerImpl::serve(Unexpected& message) {
   const PersistentReceive& persistent = *matching.persistent.find(message.header.tag);
   EndpointImpl& from = *message.from;
-  if (message.header.kind == Kind::eager) {
+  if (message.header.kind == MessageKind::eager) {
     // Of memory of ours the user knows nothing, and gets a copy in memory of its own. What was handed over stays what
     // it is.
     Buffer* owned = message.handed_over ? &message.bytes : nullptr;

@@ -23,7 +23,7 @@ PERIAPT_INLINE bool EndpointImpl::send_fast(std::span<const std::byte> payload, 
 }
 
 PERIAPT_INLINE auto tagged(Tag tag) {
-  return [tag](std::uint32_t credit) { return ShortHeader(Kind::eager, credit, tag); };
+  return [tag](std::uint32_t credit) { return ShortHeader(MessageKind::eager, credit, tag); };
 }
 
 RequestPtr EndpointImpl::tag_send(std::span<const std::byte> bytes, Tag tag, SendDone done, void* context) {
@@ -68,7 +68,8 @@ RequestPtr EndpointImpl::active_send(std::uint16_t id, std::span<const std::byte
 }
 
 bool EndpointImpl::active_send_short(std::uint64_t header, std::span<const std::byte> payload) {
-  return send_fast(payload, [header](std::uint32_t credit) { return ShortHeader(Kind::active_short, credit, header); });
+  return send_fast(payload,
+                   [header](std::uint32_t credit) { return ShortHeader(MessageKind::active_short, credit, header); });
 }
 
 Operation* EndpointImpl::begin_send(Doing doing, std::span<const std::byte> bytes, Tag tag, SendDone done,

@@ -70,13 +70,13 @@ Result<Endpoint*> WorkerImpl::connect(std::span<const std::byte> address) {
                            " of the protocol, this one version " + std::to_string(kWireVersion) +
                            ": start all processes from the same build");
   }
-  struct Entry {
+  struct PeerDevice {
     std::string transport;
     std::vector<std::byte> address;
     unsigned number;
     bool taken = false;
   };
-  std::vector<Entry> theirs;
+  std::vector<PeerDevice> theirs;
   for (unsigned i = 0; i < count; ++i) {
     std::string transport = reader.text();
     theirs.push_back({transport, reader.bytes(), i, false});
@@ -95,7 +95,7 @@ Result<Endpoint*> WorkerImpl::connect(std::span<const std::byte> address) {
   // two of ours can't end at one of theirs. The peer pairs them the same way.
   for (auto& port : ports) {
     if (port->loopback && peer != self_) continue;
-    const auto entry = std::find_if(theirs.begin(), theirs.end(), [&](const Entry& one) {
+    const auto entry = std::find_if(theirs.begin(), theirs.end(), [&](const PeerDevice& one) {
       return !one.taken && one.transport == port->device.transport && port->transport->reaches(one.address);
     });
     if (entry == theirs.end()) continue;
@@ -105,7 +105,7 @@ Result<Endpoint*> WorkerImpl::connect(std::span<const std::byte> address) {
   if (endpoint.rails.empty()) {
     std::string ours, others;
     for (auto& port : ports) ours += (ours.empty() ? "" : ", ") + name_of(*port);
-    for (Entry& entry : theirs) others += (others.empty() ? "" : ", ") + entry.transport;
+    for (PeerDevice& entry : theirs) others += (others.empty() ? "" : ", ") + entry.transport;
     return Status::failure("no transport reaches worker " + std::to_string(peer) + ": here are " + ours +
                            ", there are " + others + ports.unused_devices());
   }

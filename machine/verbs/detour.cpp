@@ -37,7 +37,7 @@ constexpr std::size_t kCallsMost = 64;
 constexpr std::uint32_t kPieceBytes = kPayloadMax;
 
 /// In front of the bytes of a call about a put or get.
-struct Piece {
+struct DetourHeader {
   std::uint64_t remote = 0;
   std::uint64_t bytes = 0;  ///< of a get
   std::uint32_t key = 0;
@@ -170,7 +170,7 @@ void VerbsTransport::post_around(VerbsLink& link) {
   while (link.alive() && link.posted < link.operations.size()) {
     if (!has_room_around(link)) return attend_to(link);
     Operation& operation = link.operations[link.posted];
-    Piece piece{operation.remote, operation.local.length, operation.key, 0};
+    DetourHeader piece{operation.remote, operation.local.length, operation.key, 0};
     // Memory of a GPU can't go this way. The question for nothing keeps the order of the answers.
     if (operation.on_gpu) piece.bytes = 0;
     if (operation.code == IBV_WR_RDMA_READ || operation.on_gpu) {
@@ -208,7 +208,7 @@ void VerbsTransport::take_carried(VerbsLink& link, Call::Kind kind, Bytes rest) 
   if (link.detour == VerbsLink::Detour::none || !link.peer_received) return fail(link, kNotUnderstood);
   if (kind == Call::Kind::carried) return take_message(link, rest);
   if (kind == Call::Kind::last) return take_last(link);
-  Piece piece;
+  DetourHeader piece;
   if (rest.size() < sizeof piece || !ucx::unpack(rest.first(sizeof piece), &piece)) return fail(link, kNotUnderstood);
   const Bytes bytes = rest.subspan(sizeof piece);
   const bool asks = kind == Call::Kind::put || kind == Call::Kind::get;
@@ -252,11 +252,11 @@ void VerbsTransport::answer_around(VerbsLink& link) {
         first.bytes = 0;
         break;
       }
-      call_around(link, Call::Kind::data, joined({bytes_of(Piece{}), {from, size}}));
+      call_around(link, Call::Kind::data, joined({bytes_of(DetourHeader{}), {from, size}}));
       first.remote += size;
     }
     if (!has_room_around(link)) return attend_to(link);
-    Piece piece;
+    DetourHeader piece;
     piece.outcome = static_cast<std::uint32_t>(first.outcome);
     call_around(link, Call::Kind::ended, joined({bytes_of(piece)}));
   }

@@ -32,14 +32,15 @@ int buffer_bytes = 0;  // 0: no entry is [aggregate]
 
 // A buffer holds runs, each from a multiple of 8 bytes on: this head, and as many bodies of body_bytes(meta) bytes,
 // which are the element and the arguments of a call.
-struct Run {
+struct CallRun {
   std::uint64_t meta;
   std::int32_t to;
   std::uint32_t calls;
 };
-constexpr std::size_t next_run(std::size_t filled) { return round_up(filled, alignof(Run)); }
+constexpr std::size_t next_run(std::size_t filled) { return round_up(filled, alignof(CallRun)); }
 // What a call may need: the head of a run, and a line that is written whole.
-constexpr std::size_t call_bytes_max = alignof(Run) + sizeof(Run) + sizeof(std::uint64_t) + inline_arguments_max;
+constexpr std::size_t call_bytes_max =
+    alignof(CallRun) + sizeof(CallRun) + sizeof(std::uint64_t) + inline_arguments_max;
 
 [[noreturn]] void refuse(std::size_t bytes, const char* why) {
   fatal("a message of " + std::to_string(bytes) + " bytes with aggregated calls is not whole: " + why,
@@ -52,7 +53,7 @@ template <class Visit>
 void for_each_run(std::span<const std::byte> buffer, Visit&& visit) {
   std::size_t at = 0;
   while (at < buffer.size()) {
-    Run run;
+    CallRun run;
     if (buffer.size() - at < sizeof run) refuse(buffer.size(), "its last run is cut off");
     std::memcpy(&run, buffer.data() + at, sizeof run);
     at += sizeof run;
@@ -67,7 +68,7 @@ void for_each_run(std::span<const std::byte> buffer, Visit&& visit) {
 }
 
 // Sends each call of a run by itself, or together with others.
-void send_run(Pe& pe, const Run& run, const std::byte* bodies, bool together) {
+void send_run(Pe& pe, const CallRun& run, const std::byte* bodies, bool together) {
   const std::size_t length = body_bytes(run.meta);
   Work work;
   for (std::uint32_t i = 0; i < run.calls; ++i, bodies += length) {
@@ -105,7 +106,7 @@ class Buffers final : public Aggregator {
   struct Buffer {
     std::byte* at = nullptr;  // where the next call goes; null, as `end`: the buffer is empty, and not in open_
     std::byte* end = nullptr;
-    Run* run = nullptr;  // the last; null: none yet
+    CallRun* run = nullptr;  // the last; null: none yet
     Message message;
   };
   struct Open {
@@ -144,8 +145,8 @@ class Buffers final : public Aggregator {
   void begin_run(Buffer& buffer, int to, std::uint64_t meta) {
     auto* const payload = static_cast<std::byte*>(buffer.message.payload());
     std::byte* const head = payload + next_run(static_cast<std::size_t>(buffer.at - payload));
-    buffer.run = new (head) Run{meta, to, 0};
-    buffer.at = head + sizeof(Run);
+    buffer.run = new (head) CallRun{meta, to, 0};
+    buffer.at = head + sizeof(CallRun);
   }
 
   void flush_in_time() {
@@ -164,9 +165,9 @@ class Buffers final : public Aggregator {
     Message& message = buffer.message;
     const auto* const payload = static_cast<std::byte*>(message.payload());
     message->size = static_cast<std::size_t>(buffer.at - payload);
-    const Run* const first = reinterpret_cast<const Run*>(payload);
+    const CallRun* const first = reinterpret_cast<const CallRun*>(payload);
     if (buffer.run == first && first->calls <= few_calls && is_near(open.to))
-      send_run(pe_, *first, payload + sizeof(Run), false);
+      send_run(pe_, *first, payload + sizeof(CallRun), false);
     else
       pe_.send(open.to, runtime_message(std::move(message), entry_runs, 0));
   }
@@ -189,7 +190,7 @@ void on_runs(Pe& pe, Delivery& call) {
   const bootstrap::HostLayout& layout = pe.process.layout();
   const bootstrap::Host& host = layout.hosts[static_cast<std::size_t>(layout.host_of(pe.index))];
   const std::span buffer(static_cast<const std::byte*>(call.arguments), call.length);
-  for_each_run(buffer, [&](const Run& run, std::span<const std::byte> bytes) {
+  for_each_run(buffer, [&](const CallRun& run, std::span<const std::byte> bytes) {
     if (run.to == pe.index) return deliver_run(*pe.objects, run.meta, run.calls, bytes);
     if (run.to < host.first_pe || run.to >= host.first_pe + host.pes)
       refuse(buffer.size(), "a call is for another host");

@@ -33,9 +33,9 @@ struct MemberHeader {
   std::uint64_t bytes;
 };
 
-class Writer {
+class JourneyWriter {
  public:
-  explicit Writer(void* at) : at_(static_cast<char*>(at)) {}
+  explicit JourneyWriter(void* at) : at_(static_cast<char*>(at)) {}
   char* room(std::size_t bytes) { return std::exchange(at_, at_ + part_bytes(bytes)); }
   template <class Header>
   void put(const Header& header) {
@@ -45,9 +45,9 @@ class Writer {
  private:
   char* at_;
 };
-class Reader {
+class JourneyReader {
  public:
-  explicit Reader(const void* at) : at_(static_cast<const char*>(at)) {}
+  explicit JourneyReader(const void* at) : at_(static_cast<const char*>(at)) {}
   const char* bytes(std::size_t count) { return std::exchange(at_, at_ + part_bytes(count)); }
   template <class Header>
   Header get() {
@@ -141,7 +141,7 @@ std::string pack_state(const Member& member, char* at) {
 // wrong.
 template <class Attempt>
 std::string pack_states(const Members& members, std::uint64_t id, char* at, Attempt&& attempt) {
-  Writer writer(at);
+  JourneyWriter writer(at);
   writer.room(sizeof(JourneyHeader));
   for (const Member& member : members) {
     writer.room(sizeof(MemberHeader));
@@ -154,7 +154,7 @@ std::string pack_states(const Members& members, std::uint64_t id, char* at, Atte
 // What stands before them. From here on they have gone.
 void write_headers(const JourneyHeader& header, const Members& members, char* at) {
   if (BalanceHook* balance = Pe::current()->objects->balance) ++balance->elements_sent;
-  Writer writer(at);
+  JourneyWriter writer(at);
   writer.put(header);
   for (const Member& member : members) {
     writer.put(MemberHeader{member.array->id().index(), member.array->prepare_travel(member.element), member.bytes});
@@ -307,7 +307,7 @@ using Arrived = std::vector<ArrayManager*>;  // whose elements have come
 using HomeNews = News<ArrayRouting::Place>;
 
 // An array that is bound to the leader and has not been made here yet; none if all are here.
-CkArrayID missing_array(PeObjects& objects, const JourneyHeader& header, Reader reader) {
+CkArrayID missing_array(PeObjects& objects, const JourneyHeader& header, JourneyReader reader) {
   for (std::uint32_t i = 0; i < header.members; ++i) {
     const auto member = reader.get<MemberHeader>();
     reader.bytes(member.bytes);
@@ -317,7 +317,7 @@ CkArrayID missing_array(PeObjects& objects, const JourneyHeader& header, Reader 
   return CkArrayID();
 }
 
-Arrived unpack_all(PeObjects& objects, const JourneyHeader& header, Reader reader) {
+Arrived unpack_all(PeObjects& objects, const JourneyHeader& header, JourneyReader reader) {
   Arrived arrived;
   for (std::uint32_t i = 0; i < header.members; ++i) {
     const auto member = reader.get<MemberHeader>();
@@ -369,7 +369,7 @@ void join_host(Location& location, const JourneyHeader& header, ArrayHost* host,
 // The journey that begins at `bytes`.
 void arrive(PeObjects& objects, ArrayManager& leader, const JourneyHeader& header, const char* bytes, HomeNews& news) {
   Location& location = leader.location();
-  const Reader members(bytes + part_bytes(sizeof header));
+  const JourneyReader members(bytes + part_bytes(sizeof header));
   if (const CkArrayID missing = missing_array(objects, header, members); !missing.isZero()) {
     // It waits for that array, and what is sent to it meanwhile waits here.
     ArrayManager::keep(
@@ -397,7 +397,7 @@ void on_arrive(Pe& pe, Delivery& call) {
   HomeNews news;
   JourneyHeader header;
   for (const char* at = static_cast<const char*>(call.arguments); at < call.end(); at += header.bytes) {
-    header = Reader(at).get<JourneyHeader>();
+    header = JourneyReader(at).get<JourneyHeader>();
     arrive(*pe.objects, *leader, header, at, news);
   }
   for (std::size_t i = 0; i < arrays; ++i) bound[i]->broadcasts().release_acknowledgements();

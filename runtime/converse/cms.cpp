@@ -15,7 +15,7 @@ using namespace periapt;
 
 namespace {
 // A task, or an answer: so many bytes behind it.
-struct alignas(16) Piece {
+struct alignas(16) TaskMessage {
   char head[CmiMsgHeaderSizeBytes];
   int bytes;
   int number;
@@ -28,8 +28,8 @@ CmsConsumerFn consumer;
 int missing;
 std::vector<void*> answers;
 
-Piece* make(int handler, int number, const void* data, int bytes) {
-  auto* piece = static_cast<Piece*>(CmiAlloc(static_cast<int>(sizeof(Piece)) + bytes));
+TaskMessage* make(int handler, int number, const void* data, int bytes) {
+  auto* piece = static_cast<TaskMessage*>(CmiAlloc(static_cast<int>(sizeof(TaskMessage)) + bytes));
   CmiSetHandler(piece, handler);
   piece->bytes = bytes;
   piece->number = number;
@@ -38,21 +38,21 @@ Piece* make(int handler, int number, const void* data, int bytes) {
 }
 void about_task(void* message, CldPackFn* pack, int* bytes, int* strategy, int* priority_bits, unsigned** priority) {
   *pack = nullptr;
-  *bytes = static_cast<int>(sizeof(Piece)) + static_cast<Piece*>(message)->bytes;
+  *bytes = static_cast<int>(sizeof(TaskMessage)) + static_cast<TaskMessage*>(message)->bytes;
   *strategy = CQS_QUEUEING_FIFO;
   *priority_bits = 0;
   *priority = nullptr;
 }
 void work(void* message) {
-  auto* task = static_cast<Piece*>(message);
+  auto* task = static_cast<TaskMessage*>(message);
   void* answer = nullptr;
   const int bytes = worker(task + 1, &answer);
-  Piece* piece = make(answer_handler, task->number, answer, bytes);
+  TaskMessage* piece = make(answer_handler, task->number, answer, bytes);
   CmiFree(task);
-  CmiSyncSendAndFree(0, static_cast<int>(sizeof(Piece)) + bytes, piece);
+  CmiSyncSendAndFree(0, static_cast<int>(sizeof(TaskMessage)) + bytes, piece);
 }
 void answered(void* message) {
-  auto* piece = static_cast<Piece*>(message);
+  auto* piece = static_cast<TaskMessage*>(message);
   void* answer = std::malloc(static_cast<std::size_t>(piece->bytes) + 1);
   std::memcpy(answer, piece + 1, static_cast<std::size_t>(piece->bytes));
   const int number = piece->number;
@@ -120,8 +120,8 @@ void* CmsGetResponse(int number) {
   return answers[static_cast<std::size_t>(number)];
 }
 void CmsExit() {
-  Piece* piece = make(stop_handler, 0, nullptr, 0);
-  CmiSyncBroadcastAndFree(sizeof(Piece), piece);
+  TaskMessage* piece = make(stop_handler, 0, nullptr, 0);
+  CmiSyncBroadcastAndFree(sizeof(TaskMessage), piece);
   ConverseExit(0);
 }
 }

@@ -222,10 +222,10 @@ bool merge(PathReduction& reduction, const Clauses& c, std::size_t wanted) {
 // ---- arguments
 
 // Of `arguments`, for the call's messages `function`.
-class Reader {
+class ClauseReader {
  public:
-  Reader(const char* function, va_list arguments) : function_(function) { va_copy(arguments_, arguments); }
-  ~Reader() { va_end(arguments_); }
+  ClauseReader(const char* function, va_list arguments) : function_(function) { va_copy(arguments_, arguments); }
+  ~ClauseReader() { va_end(arguments_); }
   int number() { return va_arg(arguments_, int); }
   void* pointer() { return va_arg(arguments_, void*); }
 
@@ -256,7 +256,7 @@ class Reader {
 bool is_tags(int key) { return key == CPATH_TAG || key == CPATH_TAGS || key == CPATH_TAGVEC; }
 
 // All clauses up to CPATH_END, each of `wanted` once.
-Clauses read_clauses(const char* function, int key, Reader& reader, std::set<int> wanted) {
+Clauses read_clauses(const char* function, int key, ClauseReader& reader, std::set<int> wanted) {
   Clauses c;
   const bool reduces = wanted.count(CPATH_OVER) != 0;
   for (; key != CPATH_END; key = reader.number()) {
@@ -332,7 +332,7 @@ void CPathMakeThread(CPath* path, int startfn, int pe) {
 void CPathSend(int key, ...) {
   va_list arguments;
   va_start(arguments, key);
-  Reader reader("CPathSend", arguments);
+  ClauseReader reader("CPathSend", arguments);
   send(require_pe("CPathSend"), read_clauses("CPathSend", key, reader, {CPATH_DEST, CPATH_TAG, CPATH_BYTES}));
   va_end(arguments);
 }
@@ -342,7 +342,7 @@ void* CPathRecv(int key, ...) {
   va_start(arguments, key);
   Tags tags;
   {
-    Reader reader("CPathRecv", arguments);
+    ClauseReader reader("CPathRecv", arguments);
     tags = read_clauses("CPathRecv", key, reader, {CPATH_TAG}).tags;
   }
   va_end(arguments);
@@ -359,7 +359,7 @@ void* CPathRecv(int key, ...) {
 void CPathReduce(int key, ...) {
   va_list arguments;
   va_start(arguments, key);
-  Reader reader("CPathReduce", arguments);
+  ClauseReader reader("CPathReduce", arguments);
   Clauses c = read_clauses("CPathReduce", key, reader, {CPATH_OVER, CPATH_TAG, CPATH_REDUCER, CPATH_DEST, CPATH_BYTES});
   va_end(arguments);
   PathThread& self = running_thread("CPathReduce");

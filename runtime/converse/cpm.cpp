@@ -1,4 +1,4 @@
-// Where calls of CpmInvokable functions go. What a destination adds to a message lies at CpmEnv(): Plan, and the
+// Where calls of CpmInvokable functions go. What a destination adds to a message lies at CpmEnv(): CallPlan, and the
 // priority.
 #include "runtime/converse/cpm.h"
 
@@ -11,7 +11,7 @@ namespace periapt {
 namespace {
 constexpr int in_thread = -1;  // as a strategy
 
-struct Plan {
+struct CallPlan {
   int handler;
   int strategy;  // CQS_QUEUEING_*, or in_thread
   int size;      // bits of the priority, or bytes of the stack
@@ -20,13 +20,13 @@ struct Plan {
 // The destination that this PE made last.
 struct Destination : CpmDestinationStruct {
   int pe;
-  Plan plan;
+  CallPlan plan;
   unsigned word;             // CpmEnqueueIFIFO's priority
   const unsigned* priority;  // words
 };
 CpvStaticDeclare(Destination, destination);
 
-std::size_t bytes_of_priority(const Plan& plan) {
+std::size_t bytes_of_priority(const CallPlan& plan) {
   return plan.strategy == in_thread ? 0 : 4 * priority_words(static_cast<unsigned>(plan.size));
 }
 
@@ -79,7 +79,7 @@ void cpm_arrived(Pe&, Message arrived) {
   arrived->flags = 0;
   arrived->hops = 0;
   void* message = arrived.release();
-  Plan plan;
+  CallPlan plan;
   std::memcpy(&plan, CpmEnv(message), sizeof plan);
   CmiSetHandler(message, plan.handler);
   if (plan.strategy == in_thread) return CthAwaken(CthCreate(run_in_thread, message, plan.size));

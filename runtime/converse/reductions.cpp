@@ -18,20 +18,21 @@
 namespace periapt {
 
 namespace {
-enum class Kind : std::uint64_t { in_order, by_id, node_in_order, node_by_id };
+enum class ReductionKind : std::uint64_t { in_order, by_id, node_in_order, node_by_id };
 constexpr int kind_shift = 32;
 constexpr int branching = 4;  // of lists
-std::uint64_t number_of(Kind kind, std::uint64_t which) {
+std::uint64_t number_of(ReductionKind kind, std::uint64_t which) {
   return static_cast<std::uint64_t>(kind) << kind_shift | which;
 }
 
 // As a program would name it.
 std::string name_of(std::uint64_t number) {
-  const Kind kind = static_cast<Kind>(number >> kind_shift);
+  const ReductionKind kind = static_cast<ReductionKind>(number >> kind_shift);
   const std::string which = std::to_string(number & ((std::uint64_t{1} << kind_shift) - 1));
-  const bool node = kind == Kind::node_in_order || kind == Kind::node_by_id;
+  const bool node = kind == ReductionKind::node_in_order || kind == ReductionKind::node_by_id;
   const std::string call = node ? "CmiNodeReduce" : "CmiReduce";
-  if (kind == Kind::in_order || kind == Kind::node_in_order) return "the " + call + " that is number " + which;
+  if (kind == ReductionKind::in_order || kind == ReductionKind::node_in_order)
+    return "the " + call + " that is number " + which;
   return "the reduction with the id " + which + (node ? " over processes" : "");
 }
 
@@ -145,7 +146,7 @@ void over_all(std::uint64_t number, ConverseReduction part) {
   contribute(pe, number, std::move(part));
 }
 std::uint64_t next_number() {
-  return number_of(Kind::in_order, ConverseState::of(require_pe("CmiReduce")).next_reduction++);
+  return number_of(ReductionKind::in_order, ConverseState::of(require_pe("CmiReduce")).next_reduction++);
 }
 
 void over_list(Pe& pe, int count, const int* pes, ConverseReduction part, CmiReductionID id) {
@@ -157,7 +158,7 @@ void over_list(Pe& pe, int count, const int* pes, ConverseReduction part, CmiRed
   }
   part.parent = place ? pes[(place - 1) / branching] : -1;
   part.children_wanted = std::clamp(count - branching * place - 1, 0, branching);
-  contribute(pe, number_of(Kind::by_id, id), std::move(part));
+  contribute(pe, number_of(ReductionKind::by_id, id), std::move(part));
 }
 
 void over_group(CmiGroup group, ConverseReduction part, CmiReductionID id) {
@@ -202,10 +203,10 @@ void over_processes(Pe& pe, std::uint64_t number, ConverseReduction part) {
 }
 void over_processes_in_order(ConverseReduction part) {
   Pe& pe = require_pe("CmiNodeReduce");
-  over_processes(pe, number_of(Kind::node_in_order, of_process(pe).next_reduction++), std::move(part));
+  over_processes(pe, number_of(ReductionKind::node_in_order, of_process(pe).next_reduction++), std::move(part));
 }
 void over_processes_by_id(ConverseReduction part, CmiReductionID id) {
-  over_processes(require_pe("CmiNodeReduceID"), number_of(Kind::node_by_id, id), std::move(part));
+  over_processes(require_pe("CmiNodeReduceID"), number_of(ReductionKind::node_by_id, id), std::move(part));
 }
 
 // --- numbers ---------------------------------------------------------------------------------------------------------
@@ -330,11 +331,11 @@ void CmiReduceStruct(void* data, CmiReducePupFn pup, CmiReduceMergeFn merge, Cmi
   over_all(next_number(), of_data(data, pup, merge, dest, del));
 }
 void CmiReduceID(void* message, int bytes, CmiReduceMergeFn merge, CmiReductionID id) {
-  over_all(number_of(Kind::by_id, id), of_message(message, bytes, merge));
+  over_all(number_of(ReductionKind::by_id, id), of_message(message, bytes, merge));
 }
 void CmiReduceStructID(void* data, CmiReducePupFn pup, CmiReduceMergeFn merge, CmiHandler dest, CmiReduceDeleteFn del,
                        CmiReductionID id) {
-  over_all(number_of(Kind::by_id, id), of_data(data, pup, merge, dest, del));
+  over_all(number_of(ReductionKind::by_id, id), of_data(data, pup, merge, dest, del));
 }
 
 void CmiListReduce(int count, int* pes, void* message, int bytes, CmiReduceMergeFn merge, CmiReductionID id) {

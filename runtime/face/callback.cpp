@@ -54,6 +54,52 @@ void call_c_function_far(Pe& pe, Delivery& call) {
   fn(reinterpret_cast<void*>(parameter), payload_of(message.release()));
 }
 
+// Arrays and groups: the object itself runs the entry now, as a callback that is sent inline asks for.
+void run_on(const CkGroupID& collection, int ep, void* object, void* message, const ThreadOwner& owner) {
+  PeObjects& objects = PeObjects::current();
+  objects.run_now(ep, object_for_entry(objects.find_group(collection.idx)->type, ep, object), message, owner);
+}
+
+// To what runs an entry: a chare, members of a group, elements of an array.
+void send_to_entry(const CkCallback& callback, void* message, int options) {
+  const auto& d = callback.d;
+  const int ep = callback.ep, pe = callback.pe;
+  const unsigned how = send_flags(options);
+  switch (callback.type) {
+    case CkCallback::sendChare:
+      return send_message(CProxy_Chare(d.chare.id), ep, how, message);
+    case CkCallback::isendChare:
+      return CkSendMsgInline(ep, message, &d.chare.id, options);
+    case CkCallback::sendGroup:
+      return send_message(CProxyElement_Group(d.group.id, pe), ep, how, message);
+    case CkCallback::isendGroup: {
+      void* object = pe == Pe::current()->index ? local_branch(d.group.id) : nullptr;
+      if (!object) return send_message(CProxyElement_Group(d.group.id, pe), ep, how, message);
+      return run_on(d.group.id, ep, object, message, {});
+    }
+    case CkCallback::isendNodeGroup:
+    case CkCallback::sendNodeGroup:
+      return send_message(CProxyElement_NodeGroup(d.group.id, pe), ep, how, message);
+    case CkCallback::sendArray:
+    case CkCallback::isendArray: {
+      const CProxyElement_ArrayBase element(d.array.id, d.array.index.asChild());
+      void* object = callback.type == CkCallback::isendArray ? local_object(element) : nullptr;
+      if (!object) return send_message(element, ep, how, message);
+      return run_on(d.array.id, ep, object, message, ThreadOwner::of(element.ckLocal()));
+    }
+    case CkCallback::bcastGroup:
+      return send_message(CProxy_Group(d.group.id), ep, how, message);
+    case CkCallback::bcastNodeGroup:
+      return send_message(CProxy_NodeGroup(d.group.id), ep, how, message);
+    case CkCallback::bcastArray:
+      return send_message(CProxy_ArrayBase(d.array.id), ep, how, message);
+    case CkCallback::bcastSection:
+      return PeObjects::current().send_to_section(pe, d.section.id, ep, message);
+    default:
+      break;  // send() has seen to the others
+  }
+}
+
 }  // namespace
 
 void (*send_ccs_answer)(const CkCallback& callback, void* message) = [](const CkCallback&, void*) {
@@ -163,18 +209,10 @@ void CkCallback::send(int length, const void* data) const { send(CkDataMsg::buil
 void CkCallback::send(void* message, int options) const {
   Pe& here = *Pe::current();
   using namespace periapt;
-  const unsigned how = send_flags(options);
   if (message && has_refnum) {
     message = payload_of(given_away(message).release());  // the number is none of another holder's
     CkSetRefNum(message, refnum);
   }
-  // An entry gets an empty message where there is none; entries of other types must match what the sender built.
-  const auto usable = [this](void* given) {
-    if (given) return given;
-    void* empty = CkAllocSysMsg();
-    if (has_refnum) CkSetRefNum(empty, refnum);
-    return empty;
-  };
   switch (type) {
     case invalid:
       fatal("a callback is sent that was never set", describe_running(here), "",
@@ -194,42 +232,17 @@ void CkCallback::send(void* message, int options) const {
       if (!here.process.is_mine(pe)) return send_c_call_far(here, pe, d.cfn.fn, d.cfn.param, message);
       return send_runtime(here, pe, entry_call_c_function, 0, 0, CCall{d.cfn.fn, d.cfn.param, message});
     }
-    case sendChare:
-      return send_message(CProxy_Chare(d.chare.id), ep, how, usable(message));
-    case isendChare:
-      return CkSendMsgInline(ep, usable(message), &d.chare.id, options);
-    case sendGroup:
-      return send_message(CProxyElement_Group(d.group.id, pe), ep, how, usable(message));
-    case isendGroup: {
-      void* object = pe == here.index ? local_branch(d.group.id) : nullptr;
-      if (!object) return send_message(CProxyElement_Group(d.group.id, pe), ep, how, usable(message));
-      PeObjects& objects = PeObjects::current();
-      object = object_for_entry(objects.find_group(d.group.id.idx)->type, ep, object);
-      return objects.run_now(ep, object, usable(message), {});
-    }
-    case isendNodeGroup:
-    case sendNodeGroup:
-      return send_message(CProxyElement_NodeGroup(d.group.id, pe), ep, how, usable(message));
-    case sendArray:
-    case isendArray: {
-      const CProxyElement_ArrayBase element(d.array.id, d.array.index.asChild());
-      void* object = type == isendArray ? local_object(element) : nullptr;
-      if (!object) return send_message(element, ep, how, usable(message));
-      PeObjects& objects = PeObjects::current();
-      object = object_for_entry(objects.find_group(d.array.id.idx)->type, ep, object);
-      return objects.run_now(ep, object, usable(message), ThreadOwner::of(element.ckLocal()));
-    }
-    case bcastGroup:
-      return send_message(CProxy_Group(d.group.id), ep, how, usable(message));
-    case bcastNodeGroup:
-      return send_message(CProxy_NodeGroup(d.group.id), ep, how, usable(message));
-    case bcastArray:
-      return send_message(CProxy_ArrayBase(d.array.id), ep, how, usable(message));
-    case bcastSection:
-      return PeObjects::current().send_to_section(pe, d.section.id, ep, usable(message));
     case replyCCS:
       return send_ccs_answer(*this, message);
+    default:
+      break;
   }
+  // An entry gets an empty message where there is none; entries of other types must match what the sender built.
+  if (!message) {
+    message = CkAllocSysMsg();
+    if (has_refnum) CkSetRefNum(message, refnum);
+  }
+  send_to_entry(*this, message, options);
 }
 
 void* CkCallback::thread_delay() const {

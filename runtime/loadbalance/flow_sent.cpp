@@ -24,7 +24,7 @@ namespace periapt::loadbalance {
 
 namespace {
 // An object's name, and where it is.
-struct Place {
+struct ObjectLocation {
   ElementName name;
   std::int32_t home = 0;
   std::uint32_t object = 0;
@@ -37,7 +37,7 @@ struct NewLink {
 }  // namespace
 
 }  // namespace periapt::loadbalance
-PUPbytes(periapt::loadbalance::Place);
+PUPbytes(periapt::loadbalance::ObjectLocation);
 PUPbytes(periapt::loadbalance::NewLink);
 PUPbytes(periapt::loadbalance::LoadSum);
 namespace periapt::loadbalance {
@@ -51,7 +51,7 @@ class FlowMember final : public Member {
         sum_(
             seat_.pe, seat_.pes,
             [this](int to, TreeSum::Way way, LoadSum sum) {
-              send(to, way == TreeSum::Way::up ? Kind::sum_up : Kind::sum_down, sum);
+              send(to, way == TreeSum::Way::up ? FlowMessage::sum_up : FlowMessage::sum_down, sum);
             },
             [this](const LoadSum& total) { on_sum(total); }) {}
   void begin(const LoadDatabase& own) override;
@@ -59,21 +59,21 @@ class FlowMember final : public Member {
 
  private:
   // What a message begins with.
-  enum class Kind : std::int32_t { sum_up, sum_down, enter, ask, answer, links, choice, arrived, turn };
+  enum class FlowMessage : std::int32_t { sum_up, sum_down, enter, ask, answer, links, choice, arrived, turn };
   // What a member waits for.
   enum class Stage { entering, asking, linking, choosing, flow, fullest, levels, tokens, nothing };
 
   template <class... T>
-  void send(int to, Kind kind, T&&... values);
+  void send(int to, FlowMessage kind, T&&... values);
   // Which is acknowledged.
   template <class... T>
-  void tell(int to, Kind kind, T&&... values) {
+  void tell(int to, FlowMessage kind, T&&... values) {
     ++underway_;
     send(to, kind, values...);
   }
   // Each PE its part; what follows is done when all have it, at once where there are none.
   template <class Part>
-  void tell_each(std::map<int, Part>& parts, Kind kind) {
+  void tell_each(std::map<int, Part>& parts, FlowMessage kind) {
     ++underway_;
     for (auto& [to, part] : parts) tell(to, kind, part);
     arrived();
@@ -103,10 +103,10 @@ class FlowMember final : public Member {
   LoadSum own_;
   double limit_ = 0;
 
-  std::unordered_map<ElementName, Place> directory_;  // this PE's part
+  std::unordered_map<ElementName, ObjectLocation> directory_;  // this PE's part
   std::vector<Communication> communication_;
-  std::unordered_map<ElementName, Place> places_;  // of what this PE's objects exchange something with
-  std::vector<LinkedToken> objects_;               // of this PE as the step begins; those that move go to self_
+  std::unordered_map<ElementName, ObjectLocation> places_;  // of what this PE's objects exchange something with
+  std::vector<LinkedToken> objects_;  // of this PE as the step begins; those that move go to self_
   std::vector<bool> fixed_;
   double speed_ = 1, background_ = 0;  // with what cannot leave
 
@@ -119,7 +119,7 @@ class FlowMember final : public Member {
 };
 
 template <class... T>
-void FlowMember::send(int to, Kind kind, T&&... values) {
+void FlowMember::send(int to, FlowMessage kind, T&&... values) {
   PUP::sizer sizer;
   sizer | kind;
   (..., (sizer | values));
@@ -177,7 +177,7 @@ void FlowMember::begin(const LoadDatabase& own) {
   speed_ = own.pes.front().speed;
   background_ = own.pes.front().background;
   communication_ = own.communication;
-  std::map<int, std::vector<Place>> entries;
+  std::map<int, std::vector<ObjectLocation>> entries;
   std::vector<LinkedToken> held;
   for (std::size_t i = 0; i < own.objects.size(); ++i) {
     const ObjectLoad& object = own.objects[i];
@@ -194,7 +194,7 @@ void FlowMember::begin(const LoadDatabase& own) {
   }
   const Level level = FlowPe(seat_.pe, speed_, background_, std::move(held)).present();
   own_ = {.work = level.load * level.speed, .speed = level.speed, .max = level.load};
-  tell_each(entries, Kind::enter);
+  tell_each(entries, FlowMessage::enter);
 }
 
 void FlowMember::ask() {
@@ -203,8 +203,8 @@ void FlowMember::ask() {
   std::erase_if(communication_, [](const Communication& c) { return c.to_pe >= 0; });  // members of groups
   for (const Communication& c : communication_)
     for (const ElementName& name : {c.from, c.to})
-      if (places_.try_emplace(name, Place{name, -1, 0}).second) unknown[directory_of(name)].push_back(name);
-  tell_each(unknown, Kind::ask);
+      if (places_.try_emplace(name, ObjectLocation{name, -1, 0}).second) unknown[directory_of(name)].push_back(name);
+  tell_each(unknown, FlowMessage::ask);
 }
 
 // An element that is no object takes no part; nor does what one sends itself. (One that has sent something may have
@@ -213,12 +213,12 @@ void FlowMember::link() {
   stage_ = Stage::linking;
   std::map<int, std::vector<NewLink>> links;
   for (const Communication& c : communication_) {
-    const Place &from = places_[c.from], &to = places_[c.to];
+    const ObjectLocation &from = places_[c.from], &to = places_[c.to];
     if (from.home < 0 || to.home < 0 || c.from == c.to) continue;
     links[from.home].push_back({from.object, {to.home, to.object, exchange_of(c)}});
     links[to.home].push_back({to.object, {from.home, from.object, exchange_of(c)}});
   }
-  tell_each(links, Kind::links);
+  tell_each(links, FlowMessage::links);
 }
 
 void FlowMember::choose() {
@@ -232,7 +232,7 @@ void FlowMember::choose() {
   ++underway_;
   for (int other : self_->choice(rules_.neighbours)) {
     near_.push_back(other);
-    tell(other, Kind::choice);
+    tell(other, FlowMessage::choice);
   }
   arrived();
 }
@@ -249,9 +249,9 @@ void FlowMember::speak() {
   const std::vector<int>& near = self_->near();
   for (std::size_t k = 0; k < near.size(); ++k) {
     if (stage_ == Stage::tokens)
-      send(near[k], Kind::turn, number_, gifts_[k]);
+      send(near[k], FlowMessage::turn, number_, gifts_[k]);
     else
-      send(near[k], Kind::turn, number_, stage_ == Stage::flow ? self_->expected() : self_->present());
+      send(near[k], FlowMessage::turn, number_, stage_ == Stage::flow ? self_->expected() : self_->present());
   }
 }
 // Through the turns in which all have spoken.
@@ -304,47 +304,47 @@ void FlowMember::finish() {
 
 void FlowMember::hear(int from, const char* bytes, std::size_t length) {
   PUP::fromMem p(bytes, length);
-  Kind kind;
+  FlowMessage kind;
   p | kind;
   switch (kind) {
-    case Kind::sum_up:
-    case Kind::sum_down: {
+    case FlowMessage::sum_up:
+    case FlowMessage::sum_down: {
       LoadSum sum;
       p | sum;
-      return sum_.hear(from, kind == Kind::sum_up ? TreeSum::Way::up : TreeSum::Way::down, sum);
+      return sum_.hear(from, kind == FlowMessage::sum_up ? TreeSum::Way::up : TreeSum::Way::down, sum);
     }
-    case Kind::enter: {
-      std::vector<Place> places;
+    case FlowMessage::enter: {
+      std::vector<ObjectLocation> places;
       p | places;
-      for (const Place& place : places) directory_[place.name] = place;
-      return send(from, Kind::arrived);
+      for (const ObjectLocation& place : places) directory_[place.name] = place;
+      return send(from, FlowMessage::arrived);
     }
-    case Kind::ask: {
+    case FlowMessage::ask: {
       std::vector<ElementName> names;
       p | names;
-      std::vector<Place> places;
+      std::vector<ObjectLocation> places;
       for (const ElementName& name : names)
         if (const auto found = directory_.find(name); found != directory_.end()) places.push_back(found->second);
-      return send(from, Kind::answer, places);
+      return send(from, FlowMessage::answer, places);
     }
-    case Kind::answer: {
-      std::vector<Place> places;
+    case FlowMessage::answer: {
+      std::vector<ObjectLocation> places;
       p | places;
-      for (const Place& place : places) places_[place.name] = place;
+      for (const ObjectLocation& place : places) places_[place.name] = place;
       return arrived();
     }
-    case Kind::links: {
+    case FlowMessage::links: {
       std::vector<NewLink> links;
       p | links;
       for (const NewLink& link : links) objects_.at(link.object).links.push_back(link.link);
-      return send(from, Kind::arrived);
+      return send(from, FlowMessage::arrived);
     }
-    case Kind::choice:
+    case FlowMessage::choice:
       near_.push_back(from);
-      return send(from, Kind::arrived);
-    case Kind::arrived:
+      return send(from, FlowMessage::arrived);
+    case FlowMessage::arrived:
       return arrived();
-    case Kind::turn: {
+    case FlowMessage::turn: {
       int number = 0;
       p | number;
       heard_[number][from].assign(bytes + p.size(), bytes + length);

@@ -18,15 +18,17 @@
 namespace periapt::loadbalance {
 
 namespace {
+enum class GossipMessage : std::int32_t { sum_up, sum_down, rumours, tokens, returned, arrived };
+
 // What a message begins with. Behind it: a sum, rumours, tokens, or nothing.
-struct Head {
-  enum class Kind : std::int32_t { sum_up, sum_down, rumours, tokens, returned, arrived } kind;
+struct GossipHeader {
+  GossipMessage kind;
   std::int32_t iteration = 0;  // counted on over all trials
   std::int32_t round = 0, number = 0;
 };
 
 template <class T>
-std::vector<char> message(const Head& head, std::span<const T> body) {
+std::vector<char> message(const GossipHeader& head, std::span<const T> body) {
   static_assert(std::is_trivially_copyable_v<T>);
   std::vector<char> bytes(sizeof head + body.size_bytes());
   std::memcpy(bytes.data(), &head, sizeof head);
@@ -35,8 +37,8 @@ std::vector<char> message(const Head& head, std::span<const T> body) {
 }
 template <class T>
 std::vector<T> body_of(const char* bytes, std::size_t length) {
-  std::vector<T> body((length - sizeof(Head)) / sizeof(T));
-  if (!body.empty()) std::memcpy(body.data(), bytes + sizeof(Head), body.size() * sizeof(T));
+  std::vector<T> body((length - sizeof(GossipHeader)) / sizeof(T));
+  if (!body.empty()) std::memcpy(body.data(), bytes + sizeof(GossipHeader), body.size() * sizeof(T));
   return body;
 }
 
@@ -49,7 +51,7 @@ class GossipMember final : public Member {
         sum_(
             seat_.pe, seat_.pes,
             [this](int to, TreeSum::Way way, const LoadSum& sum) {
-              send(to, {way == TreeSum::Way::up ? Head::Kind::sum_up : Head::Kind::sum_down},
+              send(to, {way == TreeSum::Way::up ? GossipMessage::sum_up : GossipMessage::sum_down},
                    std::span<const LoadSum>(&sum, 1));
             },
             [this](const LoadSum& total) { on_sum(total); }) {}
@@ -66,7 +68,7 @@ class GossipMember final : public Member {
   };
 
   template <class T>
-  void send(int to, const Head& head, std::span<const T> body) {
+  void send(int to, const GossipHeader& head, std::span<const T> body) {
     seat_.send(to, message(head, body));
   }
 
@@ -77,7 +79,7 @@ class GossipMember final : public Member {
   void tell();
   void listen();
   void give();
-  void send_tokens(Head::Kind kind, const std::vector<Gossiper::Gift>& gifts);
+  void send_tokens(GossipMessage kind, const std::vector<Gossiper::Gift>& gifts);
   void all_arrived();
   void end_iteration();
   void proceed();
@@ -94,7 +96,7 @@ class GossipMember final : public Member {
   std::optional<Gossiper> gossiper_;
   std::optional<GossipCourse> course_;
 
-  int iteration_ = 0;                                  // as Head has it; the first is 1
+  int iteration_ = 0;                                  // as GossipHeader has it; the first is 1
   bool has_news_ = false;                              // to tell in the next round
   int underway_ = 0;                                   // messages with tokens that have not been acknowledged
   std::int64_t given_ = 0;                             // by this PE in this iteration; then by all
@@ -112,7 +114,7 @@ void GossipMember::on_sum(const LoadSum& total) {
       const std::vector<Gossiper::Gift> back = gossiper_->accept(*self_, std::exchange(gifts_, {}));
       if (!rules_.only_below_mean) return end_iteration();
       stage_ = Stage::returns;
-      return send_tokens(Head::Kind::returned, back);
+      return send_tokens(GossipMessage::returned, back);
     }
     case Stage::returns:
       self_->take(std::exchange(returned_, {}));
@@ -168,7 +170,7 @@ void GossipMember::tell() {
   const auto pes = static_cast<std::size_t>(seat_.pes);
   for (int k = 0; k < rules_.fanout; ++k) {
     const std::size_t to = (static_cast<std::size_t>(seat_.pe) + stride(now, k, pes)) % pes;
-    send(static_cast<int>(to), {Head::Kind::rumours, iteration_, now.round, k},
+    send(static_cast<int>(to), {GossipMessage::rumours, iteration_, now.round, k},
          has_news_ ? std::span<const Rumour>(self_->known) : std::span<const Rumour>());
   }
 }
@@ -192,9 +194,9 @@ void GossipMember::give() {
   now.round = rules_.rounds;
   const std::vector<Gossiper::Gift> gifts = gossiper_->give(*self_, now);
   given_ = static_cast<std::int64_t>(gifts.size());
-  send_tokens(Head::Kind::tokens, gifts);
+  send_tokens(GossipMessage::tokens, gifts);
 }
-void GossipMember::send_tokens(Head::Kind kind, const std::vector<Gossiper::Gift>& gifts) {
+void GossipMember::send_tokens(GossipMessage kind, const std::vector<Gossiper::Gift>& gifts) {
   std::map<int, std::vector<Token>> by_pe;
   for (const auto& [to, token] : gifts) by_pe[to].push_back(token);
   underway_ = static_cast<int>(by_pe.size());
@@ -228,16 +230,16 @@ void GossipMember::finish() {
 }
 
 void GossipMember::hear(int from, const char* bytes, std::size_t length) {
-  assert(length >= sizeof(Head));
-  Head head;
+  assert(length >= sizeof(GossipHeader));
+  GossipHeader head;
   std::memcpy(&head, bytes, sizeof head);
   switch (head.kind) {
-    case Head::Kind::sum_up:
-    case Head::Kind::sum_down:
+    case GossipMessage::sum_up:
+    case GossipMessage::sum_down:
       assert(length == sizeof head + sizeof(LoadSum));
-      return sum_.hear(from, head.kind == Head::Kind::sum_up ? TreeSum::Way::up : TreeSum::Way::down,
+      return sum_.hear(from, head.kind == GossipMessage::sum_up ? TreeSum::Way::up : TreeSum::Way::down,
                        body_of<LoadSum>(bytes, length).front());
-    case Head::Kind::rumours: {
+    case GossipMessage::rumours: {
       assert(head.number >= 0 && head.number < rules_.fanout);
       Round& round = rounds_heard_.try_emplace({head.iteration, head.round}, rules_.fanout).first->second;
       round.told[static_cast<std::size_t>(head.number)] = body_of<Rumour>(bytes, length);
@@ -245,18 +247,18 @@ void GossipMember::hear(int from, const char* bytes, std::size_t length) {
       if (stage_ == Stage::rumours) listen();
       return;
     }
-    case Head::Kind::tokens: {
+    case GossipMessage::tokens: {
       assert(head.iteration == iteration_);
       for (const Token& token : body_of<Token>(bytes, length)) gifts_.emplace_back(from, token);
-      return send(from, {Head::Kind::arrived}, std::span<const Token>());
+      return send(from, {GossipMessage::arrived}, std::span<const Token>());
     }
-    case Head::Kind::returned: {
+    case GossipMessage::returned: {
       assert(head.iteration == iteration_);
       const std::vector<Token> tokens = body_of<Token>(bytes, length);
       returned_.insert(returned_.end(), tokens.begin(), tokens.end());
-      return send(from, {Head::Kind::arrived}, std::span<const Token>());
+      return send(from, {GossipMessage::arrived}, std::span<const Token>());
     }
-    case Head::Kind::arrived:
+    case GossipMessage::arrived:
       assert(underway_ > 0);
       if (--underway_ == 0) all_arrived();
       return;

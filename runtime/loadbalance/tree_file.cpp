@@ -15,10 +15,10 @@ namespace periapt::loadbalance {
 using nlohmann::json;
 
 namespace {
-enum class Part { process, group, root };
+enum class TreeLevelKind { process, group, root };
 
 struct Level {
-  Part part;
+  TreeLevelKind part;
   std::uint32_t every = 1;
   std::vector<Strategy> strategies;
   bool repeat = false;
@@ -55,13 +55,15 @@ struct Plan {
   }
 
   // By PE, the part that it is in.
-  std::vector<int> parts_of(const LoadDatabase& database, Part part) const {
+  std::vector<int> parts_of(const LoadDatabase& database, TreeLevelKind part) const {
     int processes = 1;
     for (const PeLoad& pe : database.pes) processes = std::max(processes, pe.process + 1);
     const int size = (processes + groups - 1) / groups;
     std::vector<int> parts;
     for (const PeLoad& pe : database.pes)
-      parts.push_back(part == Part::root ? 0 : part == Part::process ? pe.process : pe.process / size);
+      parts.push_back(part == TreeLevelKind::root      ? 0
+                      : part == TreeLevelKind::process ? pe.process
+                                                       : pe.process / size);
     return parts;
   }
 
@@ -117,15 +119,15 @@ class TreeReader {
     if (kind == trees.end()) refuse("has no tree called " + tree, "did you mean " + nearest(tree, trees) + "?");
     const auto depth = kind - trees.begin();
     Plan plan;
-    if (depth >= 1) plan.levels.push_back(level(all, "process", Part::process, true));
+    if (depth >= 1) plan.levels.push_back(level(all, "process", TreeLevelKind::process, true));
     if (depth == 2) {
-      plan.levels.push_back(level(all, "processgroup", Part::group, false));
+      plan.levels.push_back(level(all, "processgroup", TreeLevelKind::group, false));
       plan.groups = static_cast<int>(whole(all["processgroup"], "num_groups", "processgroup", 0));
       if (plan.groups < 1) refuse("says no num_groups in processgroup", "how many groups of processes there are");
     }
     const bool tokens = depth == 2;
     if (!tokens || flag(block(all, "root"), "token_passing", "root", true))
-      plan.levels.push_back(level(all, "root", Part::root, depth == 0));
+      plan.levels.push_back(level(all, "root", TreeLevelKind::root, depth == 0));
     check_frequencies(plan);
     return plan;
   }
@@ -167,15 +169,15 @@ class TreeReader {
     return *found;
   }
 
-  Level level(const json& all, const std::string& name, Part part, bool lowest) const {
+  Level level(const json& all, const std::string& name, TreeLevelKind part, bool lowest) const {
     const json& from = block(all, name);
     Level result{.part = part, .strategies = {}};
     std::vector<std::string_view> keys = {"strategies", "repeat_strategies", "step_freq"};
-    if (part == Part::root) keys.insert(keys.end(), {"pe", "token_passing"});
-    if (part == Part::group) keys.push_back("num_groups");
+    if (part == TreeLevelKind::root) keys.insert(keys.end(), {"pe", "token_passing"});
+    if (part == TreeLevelKind::group) keys.push_back("num_groups");
     std::vector<std::string> names = names_of(from, name);
     // At the root of four levels nothing is chosen: groups are balanced as a whole, then PEs within each.
-    if (names.empty() && part == Part::root && all.contains("processgroup")) names = {"Tree"};
+    if (names.empty() && part == TreeLevelKind::root && all.contains("processgroup")) names = {"Tree"};
     if (names.empty()) {
       know(from, name, keys);
       refuse("names no strategies in " + name, "\"strategies\": [\"GreedyRefine\"]");

@@ -21,12 +21,12 @@
 namespace PUP {
 namespace {
 
-struct Entry {
+struct RegisteredClass {
   able::PUP_ID id;
   std::string name;
   able::constructor_function make;
 };
-typedef std::vector<Entry> Table;  // ordered by id
+typedef std::vector<RegisteredClass> Table;  // ordered by id
 
 bool before(const able::PUP_ID& a, const able::PUP_ID& b) { return std::memcmp(a.hash, b.hash, able::PUP_ID::len) < 0; }
 
@@ -37,18 +37,18 @@ class Registry {
     return *the_one;
   }
 
-  const Entry* find(const able::PUP_ID& id) const {
+  const RegisteredClass* find(const able::PUP_ID& id) const {
     const Table* table = current_.load(std::memory_order_acquire);  // pairs with the release in add()
     auto at = std::lower_bound(table->begin(), table->end(), id,
-                               [](const Entry& e, const able::PUP_ID& i) { return before(e.id, i); });
+                               [](const RegisteredClass& e, const able::PUP_ID& i) { return before(e.id, i); });
     return at != table->end() && at->id == id ? &*at : nullptr;
   }
 
-  void add(const Entry& entry) {
+  void add(const RegisteredClass& entry) {
     std::lock_guard<std::mutex> lock(writers_);
     auto next = std::make_unique<Table>(*current_.load(std::memory_order_relaxed));
     auto at = std::lower_bound(next->begin(), next->end(), entry.id,
-                               [](const Entry& e, const able::PUP_ID& i) { return before(e.id, i); });
+                               [](const RegisteredClass& e, const able::PUP_ID& i) { return before(e.id, i); });
     if (at == next->end() || at->id != entry.id) {
       next->insert(at, entry);
     } else if (at->name == entry.name) {
@@ -97,7 +97,7 @@ able::PUP_ID able::register_constructor(const char* className, constructor_funct
 }
 
 able::constructor_function able::get_constructor(const PUP_ID& id) {
-  if (const Entry* e = Registry::get().find(id)) return e->make;
+  if (const RegisteredClass* e = Registry::get().find(id)) return e->make;
   detail::raise(error::kind::unknown_type, nullptr,
                 std::string("PUP::able: no class with the id ") + hex(id) + " is registered");
 }
@@ -133,7 +133,7 @@ void er::object(able** a) {
     if (isUnpacking()) *a = nullptr;
     return;
   }
-  const Entry* entry = Registry::get().find(id);
+  const RegisteredClass* entry = Registry::get().find(id);
   if (!entry) {
     detail::raise(
         error::kind::unknown_type, this,

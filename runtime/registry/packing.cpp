@@ -56,11 +56,11 @@ void move_contents(Message& from, const Message& to) {
   std::memcpy(to.payload(), bytes, from->size);
 }
 // Where unpack() makes the object of another holder again. Of the thread: no unpack() waits.
-struct Place {
+struct UnpackTarget {
   const void* packed = nullptr;  // what is unpacked; null: nothing
   Envelope* envelope = nullptr;
 };
-thread_local Place place_again;
+thread_local UnpackTarget place_again;
 
 [[noreturn]] PERIAPT_NOINLINE void has_grown(const Message& from, const Message& to, const MessageInfo& info) {
   fatal("a message of class " + std::string(info.name) + " that the program holds once more has grown from " +

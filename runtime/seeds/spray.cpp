@@ -43,9 +43,9 @@ class Spray final : public Policy {
   }
 
  private:
-  enum Kind { wake, count, sum, average };
+  enum SprayMessage { wake, count, sum, average };
   bool is_root() const { return place_.parent < 0; }
-  void tell_children(Kind kind, std::int64_t number) {
+  void tell_children(SprayMessage kind, std::int64_t number) {
     for (const int child : place_.children) pool_.tell(child, kind, number, Pool::Hurry::at_once);
   }
 

@@ -51,7 +51,7 @@ class WorkStealing final : public Policy {
   }
 
  private:
-  enum Kind { ask, remember_me, nothing, gave };
+  enum StealMessage { ask, remember_me, nothing, gave };
   static constexpr int tries = 2;
   struct Buddy {
     int pe;

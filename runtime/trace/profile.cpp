@@ -17,10 +17,10 @@ void halve(std::vector<Number>& bins) {
 }
 
 // Numbers in a row, those that repeat as "NUMBER+TIMES".
-class Run {
+class RunLengths {
  public:
-  explicit Run(std::string& text, int width) : text_(text), width_(width) {}
-  ~Run() { write(); }
+  explicit RunLengths(std::string& text, int width) : text_(text), width_(width) {}
+  ~RunLengths() { write(); }
   void add(std::uint64_t number) {
     if (times_ > 0 && number == number_) {
       ++times_;
@@ -60,7 +60,7 @@ void Profile::reach(std::uint64_t ns) {
   while (ns / bin_ns_ >= busy_.size()) {
     halve(busy_);
     halve(idle_);
-    for (Entry& entry : entries_) {
+    for (EntryTimes& entry : entries_) {
       halve(entry.by_bin);
       halve(entry.begun);
     }
@@ -82,7 +82,7 @@ void Profile::called(std::uint16_t entry) { ++entries_[entry].calls; }
 
 void Profile::executed(std::uint16_t number, std::uint64_t begin_ns, std::uint64_t end_ns) {
   reach(end_ns);
-  Entry& entry = entries_[number];
+  EntryTimes& entry = entries_[number];
   entry.ns += end_ns - begin_ns;
   entry.longest_ns = std::max(entry.longest_ns, end_ns - begin_ns);
   if (detail_ && entry.by_bin.empty()) {
@@ -110,18 +110,18 @@ std::string Profile::text(std::uint64_t end_ns) const {
   std::string text = fmt::format("ver:7.1 {}/{} count:{} ep:{} interval:{:e} phases:0\n", pe_, pes_, bins,
                                  entries_.size(), static_cast<double>(bin_ns_) * 1e-9);
   const auto percents = [&](const std::vector<std::uint64_t>& by_bin) {
-    Run run(text, 4);
+    RunLengths run(text, 4);
     for (std::size_t i = 0; i < bins; ++i) run.add(std::min<std::uint64_t>(100, by_bin[i] * 100 / bin_ns_));
   };
   percents(busy_);
   const auto row = [&](const char* name, auto&& value) {
     text += name;
-    for (const Entry& entry : entries_) fmt::format_to(std::back_inserter(text), "{} ", value(entry));
+    for (const EntryTimes& entry : entries_) fmt::format_to(std::back_inserter(text), "{} ", value(entry));
     text += '\n';
   };
-  row("\nEPExeTime: ", [](const Entry& entry) { return entry.ns / 1000; });
-  row("EPCallTime: ", [](const Entry& entry) { return entry.calls; });
-  row("MaxEPTime: ", [](const Entry& entry) { return entry.longest_ns / 1000; });
+  row("\nEPExeTime: ", [](const EntryTimes& entry) { return entry.ns / 1000; });
+  row("EPCallTime: ", [](const EntryTimes& entry) { return entry.calls; });
+  row("MaxEPTime: ", [](const EntryTimes& entry) { return entry.longest_ns / 1000; });
   text += "NumMarks: 0 \nIdlePercent: ";
   percents(idle_);
   return text + "\n";
@@ -133,12 +133,12 @@ std::string Profile::text_by_interval(std::uint64_t end_ns) const {
                                  entries_.size(), static_cast<double>(bin_ns_) * 1e-9);
   const auto row = [&](const char* name, auto&& value) {
     text += name;
-    Run run(text, 0);
-    for (const Entry& entry : entries_)
+    RunLengths run(text, 0);
+    for (const EntryTimes& entry : entries_)
       for (std::size_t i = 0; i < bins; ++i) run.add(entry.by_bin.empty() ? 0 : value(entry, i));
   };
-  row("ExeTimePerEPperInterval", [](const Entry& entry, std::size_t i) { return entry.by_bin[i] / 1000; });
-  row("\nEPCallTimePerInterval", [](const Entry& entry, std::size_t i) { return std::uint64_t{entry.begun[i]}; });
+  row("ExeTimePerEPperInterval", [](const EntryTimes& entry, std::size_t i) { return entry.by_bin[i] / 1000; });
+  row("\nEPCallTimePerInterval", [](const EntryTimes& entry, std::size_t i) { return std::uint64_t{entry.begun[i]}; });
   return text + "\n";
 }
 

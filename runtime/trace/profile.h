@@ -25,7 +25,7 @@ class Profile {
   std::string text_by_interval(std::uint64_t end_ns) const;
 
  private:
-  struct Entry {
+  struct EntryTimes {
     std::uint64_t ns = 0, longest_ns = 0;
     std::uint64_t calls = 0;
     std::vector<std::uint64_t> by_bin;  // nanoseconds
@@ -41,7 +41,7 @@ class Profile {
   const bool detail_;
   std::uint64_t bin_ns_;
   std::vector<std::uint64_t> busy_, idle_;  // nanoseconds, by interval
-  std::vector<Entry> entries_;
+  std::vector<EntryTimes> entries_;
 };
 
 }  // namespace periapt::trace

@@ -16,13 +16,13 @@ namespace {
 using periapt::Result;
 using periapt::Status;
 using periapt::gpu::Contents;
-using periapt::gpu::Kind;
+using periapt::gpu::MemoryType;
 
 // Elements of a stream that has no memory for all of them go through so many bytes of it.
 constexpr std::size_t kMostAtOnce = 4 << 20;
 
 // In front of the elements.
-struct Head {
+struct DeviceArrayHeader {
   std::uint64_t bytes = 0;
   std::uint8_t kind = 0;  // of the memory; host: there is none
   void pup(er& p) {
@@ -46,7 +46,7 @@ std::size_t bytes_of(er& p, std::size_t count, std::size_t item_bytes) {
   return count * item_bytes;
 }
 
-void check(er& p, const Head& head, std::size_t bytes) {
+void check(er& p, const DeviceArrayHeader& head, std::size_t bytes) {
   if (head.bytes != bytes)
     raise(error::kind::bad_length, &p,
           "PUP::device: " + std::to_string(bytes) + " bytes are to be unpacked, and " + std::to_string(head.bytes) +
@@ -74,7 +74,7 @@ void move(er& p, const Contents& contents, std::size_t bytes) {
 }
 
 void size(er& p, std::size_t bytes) {
-  Head head;
+  DeviceArrayHeader head;
   p | head;
   char unread;  // what sizes looks at no memory
   if (bytes) p(&unread, bytes);
@@ -85,7 +85,7 @@ void size(er& p, std::size_t bytes) {
 void pup_device(er& p, void*& memory, std::size_t count, std::size_t item_bytes) {
   const std::size_t bytes = p.isUnpacking() || memory ? bytes_of(p, count, item_bytes) : 0;
   if (p.isSizing()) return size(p, bytes);
-  Head head{bytes, 0};
+  DeviceArrayHeader head{bytes, 0};
   if (p.isPacking()) {
     if (bytes == 0) return static_cast<void>(p | head);
     const Contents contents = must(p, Contents::at(memory, bytes));
@@ -103,8 +103,8 @@ void pup_device(er& p, void*& memory, std::size_t count, std::size_t item_bytes)
   memory = nullptr;
   if (head.kind == 0 && head.bytes == 0) return;
   check(p, head, bytes);
-  const auto kind = static_cast<Kind>(head.kind);
-  if (head.kind > static_cast<std::uint8_t>(Kind::vmm) || !Contents::may_be_made(kind))
+  const auto kind = static_cast<MemoryType>(head.kind);
+  if (head.kind > static_cast<std::uint8_t>(MemoryType::vmm) || !Contents::may_be_made(kind))
     raise(error::kind::bad_value, &p, "PUP::device: no kind of memory has the number " + std::to_string(head.kind));
   const Contents contents = must(p, Contents::make(kind, bytes));
   memory = contents.begin();
@@ -114,7 +114,7 @@ void pup_device(er& p, void*& memory, std::size_t count, std::size_t item_bytes)
 void pup_device_contents(er& p, void* memory, std::size_t count, std::size_t item_bytes) {
   const std::size_t bytes = bytes_of(p, count, item_bytes);
   if (p.isSizing()) return size(p, bytes);
-  Head head{bytes, 0};
+  DeviceArrayHeader head{bytes, 0};
   p | head;
   if (p.isUnpacking()) check(p, head, bytes);
   if (bytes != 0) move(p, must(p, Contents::at(memory, bytes)), bytes);

@@ -251,13 +251,14 @@ void choose_place(Pe& pe, Sum& sum) {
   std::optional<gpu::OnGpu> where;
   for (const auto& part : sum.parts)
     if (part->here && part->name.on_gpu && !where)
-      where = part->here->room.kind == gpu::Kind::device ? part->here->room.where : gpu_of(pe, part->here->place.at);
+      where =
+          part->here->room.kind == gpu::MemoryType::device ? part->here->room.where : gpu_of(pe, part->here->place.at);
   const auto is_on_gpu = [](const auto& part) { return part->name.on_gpu != 0; };
   if (!where && std::any_of(sum.parts.begin(), sum.parts.end(), is_on_gpu)) where = gpu::chosen_gpu_of_thread();
   if (where) sum.folder = folder_of(sums_of(pe), *where);
   gpu::Room room;
   if (where) room.where = *where;
-  room.kind = sum.folder ? gpu::Kind::device : where ? gpu::Kind::pinned : gpu::Kind::host;
+  room.kind = sum.folder ? gpu::MemoryType::device : where ? gpu::MemoryType::pinned : gpu::MemoryType::host;
   sum.room = room_for(pe, sum, room);
   sum.place.at = sum.room.at;
   sum.place.kind = sum.folder ? kind_of(pe, sum.room.at, sum.name.bytes) : ucx::MemoryKind::host;
@@ -274,7 +275,7 @@ bool take_place(Pe& pe, Sum& sum, ucx::Place wanted) {
   sum.stream = folder->stream();
   sum.place = wanted;
   sum.room.where = *where;  // for its parts
-  sum.room.kind = gpu::Kind::device;
+  sum.room.kind = gpu::MemoryType::device;
   sum.name.on_gpu = 1;
   return true;
 }

@@ -78,13 +78,13 @@ gpu::Room room_aside(Pe& pe, const Sum& sum) {
   if (sum.place.kind == ucx::MemoryKind::host) return like;
   if (const std::optional<gpu::OnGpu> where = gpu_of(pe, sum.place.at)) {
     like.where = *where;
-    like.kind = gpu::Kind::device;
+    like.kind = gpu::MemoryType::device;
   }
   return like;
 }
 
 void begin_aside(Pe& pe, Sum& sum) {
-  const bool on_gpu = sum.room.kind == gpu::Kind::device;
+  const bool on_gpu = sum.room.kind == gpu::MemoryType::device;
   sum.aside.sum = &sum;
   sum.aside.to = {sum.room.at, on_gpu ? kind_of(pe, sum.room.at, sum.name.bytes) : ucx::MemoryKind::host};
   sum.aside.done = [](machine::Transfer& transfer, const Status& status) {

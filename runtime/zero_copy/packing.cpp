@@ -72,10 +72,10 @@ Status move_by_processor(gpu::Packer::Way way, const Packing& packing, std::byte
 
 }  // namespace
 
-Result<gpu::Room> take_room(Pe& pe, gpu::OnGpu where, gpu::Kind kind, std::uint64_t bytes) {
+Result<gpu::Room> take_room(Pe& pe, gpu::OnGpu where, gpu::MemoryType kind, std::uint64_t bytes) {
   Packers& packers = packers_of(pe);
   Result<gpu::Room> room = packers.rooms.take(where, kind, bytes);
-  if (kind != gpu::Kind::device) return room;
+  if (kind != gpu::MemoryType::device) return room;
   Packers::OfGpu& there = packers.of(where);
   if (!room && there.packer) {
     there.packer->drop_lists();
@@ -88,8 +88,8 @@ Result<gpu::Room> take_room(Pe& pe, gpu::OnGpu where, gpu::Kind kind, std::uint6
 namespace {
 
 // For its elements in one piece.
-Status take_into(Pe& pe, Packing& packing, gpu::Kind kind) {
-  const gpu::OnGpu where = kind == gpu::Kind::host ? gpu::OnGpu() : packing.packer->where();
+Status take_into(Pe& pe, Packing& packing, gpu::MemoryType kind) {
+  const gpu::OnGpu where = kind == gpu::MemoryType::host ? gpu::OnGpu() : packing.packer->where();
   Result<gpu::Room> room = take_room(pe, where, kind, packing.layout->bytes);
   if (room) packing.room = *room;
   return room.status();
@@ -99,7 +99,7 @@ Status take_into(Pe& pe, Packing& packing, gpu::Kind kind) {
 void serve(Pe& pe, Packers::OfGpu& there) {
   if (std::exchange(there.serves, true)) return;
   while (!there.waiting.empty()) {
-    const Status taken = take_into(pe, *there.waiting.front().packing, gpu::Kind::device);
+    const Status taken = take_into(pe, *there.waiting.front().packing, gpu::MemoryType::device);
     if (!taken && there.out != 0) break;
     const std::function<void(const Status&)> then = std::move(there.waiting.front().then);
     there.waiting.pop_front();
@@ -112,11 +112,11 @@ void serve(Pe& pe, Packers::OfGpu& there) {
 }  // namespace
 
 void with_room(Pe& pe, Packing& packing, std::function<void(const Status&)> then) {
-  if (packing.scattered.kind == ucx::MemoryKind::host) return then(take_into(pe, packing, gpu::Kind::host));
+  if (packing.scattered.kind == ucx::MemoryKind::host) return then(take_into(pe, packing, gpu::MemoryType::host));
   if (const Status found = find_packer(pe, packing); !found) return then(found);
   Packers::OfGpu& there = packers_of(pe).of(packing.packer->where());
   if (there.waiting.empty()) {
-    const Status taken = take_into(pe, packing, gpu::Kind::device);
+    const Status taken = take_into(pe, packing, gpu::MemoryType::device);
     if (taken || there.out == 0) return then(taken);
   }
   pe.begin_pending();
@@ -124,17 +124,17 @@ void with_room(Pe& pe, Packing& packing, std::function<void(const Status&)> then
 }
 
 Status take_room_to_unpack(Pe& pe, Packing& packing) {
-  if (packing.scattered.kind == ucx::MemoryKind::host) return take_into(pe, packing, gpu::Kind::host);
+  if (packing.scattered.kind == ucx::MemoryKind::host) return take_into(pe, packing, gpu::MemoryType::host);
   if (Status found = find_packer(pe, packing); !found) return found;
-  if (Status taken = take_into(pe, packing, gpu::Kind::device); taken) return taken;
-  return take_into(pe, packing, gpu::Kind::pinned);
+  if (Status taken = take_into(pe, packing, gpu::MemoryType::device); taken) return taken;
+  return take_into(pe, packing, gpu::MemoryType::pinned);
 }
 
 void give_room(Pe& pe, const gpu::Room& room) {
   if (room.at == nullptr) return;
   Packers& packers = packers_of(pe);
   packers.rooms.give(room);
-  if (room.kind != gpu::Kind::device) return;
+  if (room.kind != gpu::MemoryType::device) return;
   Packers::OfGpu& there = packers.of(room.where);
   --there.out;
   serve(pe, there);

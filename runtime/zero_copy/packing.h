@@ -28,7 +28,7 @@ struct Packing : machine::Transfer {
 
 /// Memory of ours, for sums too. Where there is none left, what is kept for packing is given back first. A failure:
 /// that does not suffice.
-Result<gpu::Room> take_room(Pe& pe, gpu::OnGpu where, gpu::Kind kind, std::uint64_t bytes);
+Result<gpu::Room> take_room(Pe& pe, gpu::OnGpu where, gpu::MemoryType kind, std::uint64_t bytes);
 /// To pack them, for the elements in one piece, on the GPU of the scattered ones, or the host's with those: calls
 /// then(Status()) when it has room. Where a GPU has no memory left and some of it is out, it waits until that comes
 /// back; until then the run is not quiescent. A failure: none is out either, or no driver knows their memory.

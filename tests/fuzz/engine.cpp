@@ -240,7 +240,7 @@ class OddTransport final : public Transport {
     const std::vector<std::byte> bytes = payload();
     MessageHeader header;
     header.version = input.below(32) == 31 ? 9 : kWireVersion;
-    header.kind = static_cast<Kind>(input.below(static_cast<std::size_t>(kLastKind) + 2));
+    header.kind = static_cast<MessageKind>(input.below(static_cast<std::size_t>(kLastKind) + 2));
     header.code = static_cast<std::uint16_t>(odd_number());
     header.credit = input.below(4) == 0 ? input.number<std::uint32_t>() : 0;
     header.tag = odd_number();

@@ -53,7 +53,7 @@ void be_the_other(int to, pid_t parent) {
   gpu::Driver* driver = nullptr;
   const auto memory = open_gpus(&driver);
   for (std::size_t i = 0; i < kTold; ++i) {
-    std::byte* const own = *driver->allocate(0, gpu::Kind::device, kBytes);
+    std::byte* const own = *driver->allocate(0, gpu::MemoryType::device, kBytes);
     const std::vector<std::byte> described = memory->describe({own, gpu::kind_of(own)});
     Told told;
     expect(!described.empty() && described.size() <= told.description.size(), "there is something to say of it");
@@ -80,7 +80,7 @@ struct Gpus {
       expect(::read(ends[0], &told, sizeof told) == static_cast<ssize_t>(sizeof told), "the other process tells");
     ::close(ends[0]);
     memory = open_gpus(&driver);
-    target = *driver->allocate(0, gpu::Kind::device, kBytes);
+    target = *driver->allocate(0, gpu::MemoryType::device, kBytes);
   }
 };
 

@@ -36,11 +36,11 @@ class HostDriver final : public gpu::Driver {
   const std::vector<gpu::Gpu>& gpus() const override { return gpus_; }
   Result<gpu::Memory> look(const void*) override { return gpu::Memory{}; }
   Result<std::uint64_t> buffer_of(const void*) override { return std::uint64_t{0}; }
-  Result<std::byte*> allocate(int, gpu::Kind, std::uint64_t bytes) override {
+  Result<std::byte*> allocate(int, gpu::MemoryType, std::uint64_t bytes) override {
     if (fails) return none();
     return static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
   }
-  Status free(int, gpu::Kind, std::byte* memory) override { return std::free(memory), Status(); }
+  Status free(int, gpu::MemoryType, std::byte* memory) override { return std::free(memory), Status(); }
   Result<gpu::Stream> make_stream(int gpu) override { return gpu::Stream{this, gpu}; }
   void destroy(gpu::Stream) override {}
   Result<int> gpu_of_stream(void*) override { return 0; }

@@ -76,9 +76,9 @@ class Side : public CBase_Side {
   Side(bool with_stream, int bytes) : with_stream_(with_stream), bytes_(bytes) {
     const int gpu = CkMyPe() % static_cast<int>(driver().gpus().size());
     out_ = reinterpret_cast<char*>(
-        must(driver().allocate(gpu, periapt::gpu::Kind::device, static_cast<std::uint64_t>(bytes))));
+        must(driver().allocate(gpu, periapt::gpu::MemoryType::device, static_cast<std::uint64_t>(bytes))));
     in_ = reinterpret_cast<char*>(
-        must(driver().allocate(gpu, periapt::gpu::Kind::device, static_cast<std::uint64_t>(bytes))));
+        must(driver().allocate(gpu, periapt::gpu::MemoryType::device, static_cast<std::uint64_t>(bytes))));
     stream_ = static_cast<CUstream_st*>(must(driver().make_stream(gpu)).native);
   }
   // Since the last one, of this process.

@@ -28,7 +28,7 @@ class CarriedTest : public GpuTest {
   }
   /// The first message launches it.
   void wake(Copies& copies, int gpu) {
-    std::byte* memory = make(Kind::device, 16, gpu);
+    std::byte* memory = make(MemoryType::device, 16, gpu);
     move(copies, {memory + 8, memory, 8, gpu, gpu, nullptr, Touch::peers, Touch::peers});
   }
   /// Whether a courier has taken it. What it is, is copied right either way.
@@ -51,9 +51,9 @@ TEST_P(CarriedTest, SmallOnesAreTakenWhereItIsFasterAndMayTouchBothSides) {
   Couriers couriers(driver, patient());
   Copies copies(driver, couriers, CourierUse::on);
   constexpr std::uint64_t kMost = Courier::kMost, kRoom = kMost + 1000;
-  std::byte *here = make(Kind::device, kRoom, 0), *near = make(Kind::device, kRoom, 0);
-  std::byte *there = make(Kind::device, kRoom, 1), *pinned = make(Kind::pinned, kRoom);
-  std::byte *pool = make(Kind::pool, kRoom, 1), *other = make(Kind::pool, kRoom, 0);
+  std::byte *here = make(MemoryType::device, kRoom, 0), *near = make(MemoryType::device, kRoom, 0);
+  std::byte *there = make(MemoryType::device, kRoom, 1), *pinned = make(MemoryType::pinned, kRoom);
+  std::byte *pool = make(MemoryType::pool, kRoom, 1), *other = make(MemoryType::pool, kRoom, 0);
   EXPECT_FALSE(is_carried(copies, {near, here, 8, 0, 0, nullptr, Touch::peers, Touch::peers})) << "it sleeps";
   wake(copies, 0);
   wake(copies, 1);
@@ -101,7 +101,7 @@ TEST_P(CarriedTest, OfLargeOnesOneAtATimeIsTaken) {
   Copies copies(driver, couriers, CourierUse::on);
   constexpr std::uint64_t kLarge = (64 << 10) + 4;
   constexpr unsigned kMany = 4;
-  std::byte *here = make(Kind::device, kMany * kLarge), *there = make(Kind::device, kMany * kLarge);
+  std::byte *here = make(MemoryType::device, kMany * kLarge), *there = make(MemoryType::device, kMany * kLarge);
   const std::vector<std::byte> bytes = pattern(kMany * kLarge, 17);
   // How many of these couriers take.
   const auto carried = [&](std::uint64_t size) {
@@ -134,7 +134,7 @@ TEST_P(CarriedTest, OfLargeOnesOneAtATimeIsTaken) {
 TEST_P(CarriedTest, AFewBytesGoFromAndToPageableMemory) {
   Couriers couriers(driver, patient());
   Copies copies(driver, couriers, CourierUse::on);
-  std::byte* here = make(Kind::device, 100, 0);
+  std::byte* here = make(MemoryType::device, 100, 0);
   std::vector<std::byte> host = pattern(Courier::kFew + 1, 13);
   const auto carry = [&](const Copy& copy) {
     Told told;
@@ -165,7 +165,7 @@ TEST_P(CarriedTest, GpusThatDoNotReachEachOtherCopyThroughTheHost) {
   settings.peers = 0;
   Couriers couriers(driver, patient());
   Copies copies(driver, couriers, CourierUse::on);
-  std::byte *here = make(Kind::device, 100, 0), *there = make(Kind::device, 100, 1);
+  std::byte *here = make(MemoryType::device, 100, 0), *there = make(MemoryType::device, 100, 1);
   wake(copies, 0);
   wake(copies, 1);
   // HIP's answer comes from the call that enables it.
@@ -178,7 +178,7 @@ TEST_P(CarriedTest, ManyAreUnderWayAndNoneIsLost) {
   Couriers couriers(driver, patient());
   Copies copies(driver, couriers, CourierUse::on);
   constexpr unsigned kMany = 300;  // more than a courier has places for
-  std::byte *from = make(Kind::device, kMany), *to = make(Kind::device, kMany, 1);
+  std::byte *from = make(MemoryType::device, kMany), *to = make(MemoryType::device, kMany, 1);
   const std::vector<std::byte> bytes = pattern(kMany, 4);
   write(from, bytes);
   wake(copies, 0);
@@ -200,7 +200,7 @@ TEST_P(CarriedTest, AKernelThatFindsNoRoomGivesItsMessagesBack) {
   settings.kernels = 0;
   Couriers couriers(driver, {.patience_ns = 1000});
   Copies copies(driver, couriers, CourierUse::on);
-  std::byte *here = make(Kind::device, 100), *there = make(Kind::device, 100);
+  std::byte *here = make(MemoryType::device, 100), *there = make(MemoryType::device, 100);
   for (unsigned i = 0; i < 20; ++i)
     EXPECT_FALSE(is_carried(copies, {there, here, 8, 0, 0, nullptr, Touch::peers, Touch::peers}));
   settings.kernels = 1;
@@ -212,7 +212,7 @@ TEST_P(CarriedTest, AKernelThatEndsInTheMiddleLosesNone) {
   Couriers couriers(driver, patient());
   Copies copies(driver, couriers, CourierUse::on);
   constexpr unsigned kMany = 200;
-  std::byte *from = make(Kind::device, kMany), *to = make(Kind::device, kMany);
+  std::byte *from = make(MemoryType::device, kMany), *to = make(MemoryType::device, kMany);
   const std::vector<std::byte> bytes = pattern(kMany, 5);
   write(from, bytes);
   for (unsigned i = 0; i < kMany; ++i) move(copies, {to + i, from + i, 1, 0, 0, nullptr, Touch::peers, Touch::peers});
@@ -223,7 +223,7 @@ TEST_P(CarriedTest, ARefusedLaunchLeavesAllToTheEngines) {
   settings.launches = 0;
   Couriers couriers(driver, patient());
   Copies copies(driver, couriers, CourierUse::on);
-  std::byte *here = make(Kind::device, 100), *there = make(Kind::device, 100);
+  std::byte *here = make(MemoryType::device, 100), *there = make(MemoryType::device, 100);
   for (unsigned i = 0; i < 5; ++i)
     EXPECT_FALSE(is_carried(copies, {there, here, 8, 0, 0, nullptr, Touch::peers, Touch::peers}));
   EXPECT_EQ(copies.failure(), "");
@@ -232,7 +232,7 @@ TEST_P(CarriedTest, ARefusedLaunchLeavesAllToTheEngines) {
 TEST_P(CarriedTest, ALostGpuIsToldToEveryCopy) {
   Couriers couriers(driver, patient());
   Copies copies(driver, couriers, CourierUse::on);
-  std::byte *here = make(Kind::device, 100), *there = make(Kind::device, 100);
+  std::byte *here = make(MemoryType::device, 100), *there = make(MemoryType::device, 100);
   wake(copies, 0);
   settings.touches = 3;
   std::vector<Told> told(5);
@@ -247,7 +247,7 @@ TEST_P(CarriedTest, ALostGpuIsToldToEveryCopy) {
 
 TEST_P(CarriedTest, TheEndWaitsForWhatIsUnderWay) {
   Couriers couriers(driver, patient());
-  std::byte *here = make(Kind::device, 100), *there = make(Kind::device, 100);
+  std::byte *here = make(MemoryType::device, 100), *there = make(MemoryType::device, 100);
   write(here, pattern(100, 6));
   Told told;
   {
@@ -261,7 +261,7 @@ TEST_P(CarriedTest, TheEndWaitsForWhatIsUnderWay) {
 
 TEST_P(CarriedTest, TheEndWritesNothingToMemoryOfTheHost) {
   Couriers couriers(driver, patient());
-  std::byte* here = make(Kind::device, 8);
+  std::byte* here = make(MemoryType::device, 8);
   write(here, pattern(8, 6));
   std::vector<std::byte> host(8);
   Told told;

@@ -28,8 +28,8 @@ class CopiesTest : public GpuTest {
 TEST_P(CopiesTest, GoInAcrossAndOutAndAreToldFromProgress) {
   constexpr std::uint64_t kSize = 300'001;
   Copies copies(driver);
-  std::byte *from = make(Kind::pinned, kSize), *back = make(Kind::pinned, kSize);
-  std::byte *here = make(Kind::device, kSize, 0), *there = make(Kind::pool, kSize, 1);
+  std::byte *from = make(MemoryType::pinned, kSize), *back = make(MemoryType::pinned, kSize);
+  std::byte *here = make(MemoryType::device, kSize, 0), *there = make(MemoryType::pool, kSize, 1);
   const std::vector<std::byte> bytes = pattern(kSize, 3);
   std::memcpy(from, bytes.data(), kSize);
   std::memset(back, 0, kSize);
@@ -56,7 +56,7 @@ TEST_P(CopiesTest, GoInAcrossAndOutAndAreToldFromProgress) {
 TEST_P(CopiesTest, ManyAtATimeEndInTheirOrder) {
   Copies copies(driver);
   constexpr unsigned kMany = 100;
-  std::byte *from = make(Kind::pinned, kMany), *to = make(Kind::device, kMany);
+  std::byte *from = make(MemoryType::pinned, kMany), *to = make(MemoryType::device, kMany);
   const std::vector<std::byte> bytes = pattern(kMany, 4);
   std::memcpy(from, bytes.data(), kMany);
   std::vector<Told> told(kMany);
@@ -74,7 +74,8 @@ TEST_P(CopiesTest, ManyAtATimeEndInTheirOrder) {
 TEST_P(CopiesTest, ACopyBeginsBehindTheProgramsStream) {
   settings.delay = 10;
   Copies copies(driver);
-  std::byte *first = make(Kind::device, 100), *second = make(Kind::device, 100), *third = make(Kind::device, 100);
+  std::byte *first = make(MemoryType::device, 100), *second = make(MemoryType::device, 100),
+            *third = make(MemoryType::device, 100);
   write(first, pattern(100, 5));
   Stream program = *driver.make_stream(0);
   Told told, again;
@@ -89,7 +90,7 @@ TEST_P(CopiesTest, ACopyBeginsBehindTheProgramsStream) {
 
 TEST_P(CopiesTest, WhatCannotBeginIsRefused) {
   Copies copies(driver);
-  std::byte *device = make(Kind::device, 100), *pinned = make(Kind::pinned, 200);
+  std::byte *device = make(MemoryType::device, 100), *pinned = make(MemoryType::pinned, 200);
   Told told;
   EXPECT_THAT(copies.begin({pinned, pinned, 10, -1, -1}, told).message(), HasSubstr("neither side on a GPU"));
   EXPECT_THAT(copies.begin({device, pinned, 200, 0, -1}, told).message(), HasSubstr("MemcpyAsync on GPU 0"));
@@ -102,7 +103,7 @@ TEST_P(CopiesTest, WhatCannotBeginIsRefused) {
 
 TEST_P(CopiesTest, ALostGpuIsToldToEveryCopy) {
   Copies copies(driver);
-  std::byte *device = make(Kind::device, 100), *pinned = make(Kind::pinned, 100);
+  std::byte *device = make(MemoryType::device, 100), *pinned = make(MemoryType::pinned, 100);
   std::vector<Told> told(5);
   settings.copies_until_loss = 2;
   for (Told& one : told) ASSERT_TRUE(copies.begin({device, pinned, 100, 0, -1}, one).ok());
@@ -124,7 +125,7 @@ TEST_P(CopiesTest, TheFirstCopyThatFailsHasItsReasonAtHand) {
   };
   const std::unique_ptr<ucx::DeviceMemory> memory = make_device_memory();
   asks.memory = memory.get();
-  std::byte *device = make(Kind::device, 100), *pinned = make(Kind::pinned, 100);
+  std::byte *device = make(MemoryType::device, 100), *pinned = make(MemoryType::pinned, 100);
   settings.copies_until_loss = 0;
   ASSERT_TRUE(memory->copy({device, memory->kind_of(device)}, {pinned, memory->kind_of(pinned)}, 100, asks).ok());
   for (unsigned i = 0; i < 100'000 && asks.why == "it is under way"; ++i) memory->progress();
@@ -136,7 +137,7 @@ TEST_P(CopiesTest, PagesThatArePinnedAreCopiedToInOnePiece) {
   constexpr std::uint64_t kBytes = 1 << 20;  // two pieces
   const std::unique_ptr<std::byte, decltype(&std::free)> pages(
       static_cast<std::byte*>(std::aligned_alloc(4096, kBytes)), std::free);
-  std::byte* const device = make(Kind::device, kBytes, 1);
+  std::byte* const device = make(MemoryType::device, kBytes, 1);
   const std::vector<std::byte> bytes = pattern(kBytes, 12);
   write(device, bytes);
   for (const bool may : {true, false}) {
@@ -166,19 +167,19 @@ TEST_P(CopiesTest, PagesAreNotPinnedForMemoryThatWasFreed) {
   const std::unique_ptr<std::byte, decltype(&std::free)> pages(static_cast<std::byte*>(std::aligned_alloc(4096, 4096)),
                                                                std::free);
   const std::unique_ptr<ucx::DeviceMemory> memory = make_device_memory();
-  std::byte* const device = make(Kind::device, 100);
+  std::byte* const device = make(MemoryType::device, 100);
   const ucx::Place there{device, memory->kind_of(device)};
   free(device);
   const std::int64_t pinned = settings.pinned;
   memory->pin({pages.get(), 4096}, there);
   EXPECT_EQ(settings.pinned, pinned);
-  std::byte* const other = make(Kind::device, 100);
+  std::byte* const other = make(MemoryType::device, 100);
   memory->pin({pages.get(), 4096}, {other, memory->kind_of(other)});
   EXPECT_EQ(pinned - settings.pinned, 4096);
 }
 
 TEST_P(CopiesTest, TheEndWaitsForWhatIsUnderWayAndTellsNothing) {
-  std::byte *device = make(Kind::device, 100), *pinned = make(Kind::pinned, 100);
+  std::byte *device = make(MemoryType::device, 100), *pinned = make(MemoryType::pinned, 100);
   std::memset(pinned, 6, 100);
   Told told;
   {
@@ -198,7 +199,7 @@ TEST_P(CopiesTest, PinnedPiecesAreBoundedAndComeBack) {
     taken.push_back(std::move(*pool.take()));
     ASSERT_TRUE(taken.back());
     EXPECT_EQ(taken.back().size(), 1000u);
-    EXPECT_EQ(driver.look(taken.back().data())->kind, Kind::pinned);
+    EXPECT_EQ(driver.look(taken.back().data())->kind, MemoryType::pinned);
   }
   EXPECT_FALSE(*pool.take());
   const std::byte* given = taken[1].data();
@@ -230,7 +231,7 @@ class ImportsTest : public CopiesTest {
 };
 
 TEST_P(ImportsTest, WhatTravelsIsCheckedWhenItArrives) {
-  const Export sent = exported(make(Kind::device, 100));
+  const Export sent = exported(make(MemoryType::device, 100));
   std::vector<std::byte> packed = pack(sent);
   EXPECT_LE(packed.size(), 128u);
   const std::optional<Export> got = unpack(packed);
@@ -250,14 +251,14 @@ TEST_P(ImportsTest, WhatTravelsIsCheckedWhenItArrives) {
 
 TEST_P(ImportsTest, OnesOwnMemoryIsWhereItIs) {
   Imports imports(driver);
-  std::byte* memory = make(Kind::device, 100);
+  std::byte* memory = make(MemoryType::device, 100);
   EXPECT_EQ(*imports.acquire(0, exported(memory)), memory);
   imports.release(exported(memory));
   EXPECT_EQ(imports.mapped(), 0u);
 }
 
 TEST_P(ImportsTest, AMappingServesAgainAndCarriesBothWays) {
-  std::byte* memory = make(Kind::device, 5000);
+  std::byte* memory = make(MemoryType::device, 5000);
   write(memory, pattern(5000, 7));
   const Export sent = exported(memory);
   in_another_process([&]() -> std::string {
@@ -281,7 +282,7 @@ TEST_P(ImportsTest, AMappingServesAgainAndCarriesBothWays) {
 
 TEST_P(ImportsTest, MappingsAreBoundedAndThoseInUseStay) {
   std::vector<Export> all;
-  for (unsigned i = 0; i < 10; ++i) all.push_back(exported(make(Kind::device, 4096)));
+  for (unsigned i = 0; i < 10; ++i) all.push_back(exported(make(MemoryType::device, 4096)));
   in_another_process([&]() -> std::string {
     {
       Imports imports(driver, 3);
@@ -301,7 +302,7 @@ TEST_P(ImportsTest, MappingsAreBoundedAndThoseInUseStay) {
 }
 
 TEST_P(ImportsTest, AMappingOfWhatWasFreedGoesWhenItsPlaceIsTaken) {
-  std::byte* memory = make(Kind::device, 5000);
+  std::byte* memory = make(MemoryType::device, 5000);
   const Export old = exported(memory);
   int to_child[2], to_parent[2];
   ASSERT_EQ(::pipe(to_child) | ::pipe(to_parent), 0);
@@ -322,7 +323,7 @@ TEST_P(ImportsTest, AMappingOfWhatWasFreedGoesWhenItsPlaceIsTaken) {
   char go = 0;
   ASSERT_EQ(::read(to_parent[0], &go, 1), 1);
   free(memory);
-  std::byte* again = make(Kind::device, 3000);
+  std::byte* again = make(MemoryType::device, 3000);
   ASSERT_EQ(again, memory);
   write(again, pattern(3000, 9));
   const Export fresh = exported(again);
@@ -336,7 +337,7 @@ TEST_P(ImportsTest, AMappingOfWhatWasFreedGoesWhenItsPlaceIsTaken) {
 // A peer that says it once more: with another handle, since drivers refuse to open one twice.
 TEST_P(ImportsTest, AMappingInUseWhosePlaceIsTakenIsNotMappedOver) {
   std::vector<Export> all;
-  for (unsigned i = 0; i < 3; ++i) all.push_back(exported(make(Kind::device, 4096)));
+  for (unsigned i = 0; i < 3; ++i) all.push_back(exported(make(MemoryType::device, 4096)));
   Export taking = all[1], again = all[0];
   taking.begin = all[0].begin;
   again.handle = all[2].handle;
@@ -354,7 +355,7 @@ TEST_P(ImportsTest, AMappingInUseWhosePlaceIsTakenIsNotMappedOver) {
 }
 
 TEST_P(ImportsTest, WhatCannotBeMappedIsASentence) {
-  Export sent = exported(make(Kind::device, 100));
+  Export sent = exported(make(MemoryType::device, 100));
   in_another_process([&]() -> std::string {
     settings.ipc = 0;
     Imports imports(driver);

@@ -37,7 +37,7 @@ TEST_P(CourierTest, BytesArriveWhateverTheirNumberAndPlace) {
     settings.warps = warps;
     const std::unique_ptr<Courier> courier = make_courier({.carriers = 2});
     constexpr std::uint64_t kRoom = 9000;
-    std::byte *from = make(Kind::device, kRoom), *to = make(Kind::device, kRoom);
+    std::byte *from = make(MemoryType::device, kRoom), *to = make(MemoryType::device, kRoom);
     const std::vector<std::byte> bytes = pattern(kRoom, 3), before = pattern(kRoom, 4);
     write(from, bytes);
     for (const std::uint64_t size : {0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 100, 2048, 2049, 8191}) {
@@ -57,7 +57,7 @@ TEST_P(CourierTest, BytesArriveWhateverTheirNumberAndPlace) {
 
 TEST_P(CourierTest, AFewBytesStandInTheCommandAndInTheAnswer) {
   const std::unique_ptr<Courier> courier = make_courier();
-  std::byte *from = make(Kind::device, 100), *to = make(Kind::device, 100);
+  std::byte *from = make(MemoryType::device, 100), *to = make(MemoryType::device, 100);
   const std::vector<std::byte> bytes = pattern(100, 11), before = pattern(100, 12);
   write(from, bytes);
   // More than there are places: what an answer's place held before is no answer.
@@ -86,7 +86,7 @@ TEST_P(CourierTest, AFewBytesStandInTheCommandAndInTheAnswer) {
 TEST_P(CourierTest, WhatWasToBeToldComesBackFromAKernelThatNeverBegins) {
   settings.kernels = 0;
   const std::unique_ptr<Courier> courier = make_courier({.patience_ns = 1000, .rest_ns = 0});
-  std::byte* from = make(Kind::device, 64);
+  std::byte* from = make(MemoryType::device, 64);
   std::byte told[8] = {};
   EXPECT_EQ(wait(*courier, courier->tell(told, from, 8)), Courier::State::given_back);
   EXPECT_EQ(told[0], std::byte{0});
@@ -97,7 +97,7 @@ TEST_P(CourierTest, WhatWasToBeToldComesBackFromAKernelThatNeverBegins) {
 TEST_P(CourierTest, ManyAreUnderWayAndThePlacesComeBack) {
   settings.warps = 3;
   const std::unique_ptr<Courier> courier = make_courier({.carriers = 3});
-  std::byte *from = make(Kind::device, 4096), *to = make(Kind::device, 4096);
+  std::byte *from = make(MemoryType::device, 4096), *to = make(MemoryType::device, 4096);
   write(from, pattern(4096, 5));
   std::vector<std::uint64_t> under_way;
   unsigned posted = 0, refused = 0, ended = 0;
@@ -130,7 +130,7 @@ TEST_P(CourierTest, ThreadsShareIt) {
   settings.warps = 2;
   const std::unique_ptr<Courier> courier = make_courier();
   constexpr unsigned kThreads = 3, kEach = 200;
-  std::byte *from = make(Kind::device, 4096), *to = make(Kind::device, 4096);
+  std::byte *from = make(MemoryType::device, 4096), *to = make(MemoryType::device, 4096);
   write(from, pattern(4096, 6));
   std::atomic<unsigned> wrong{0};
   std::vector<std::thread> threads;
@@ -154,7 +154,7 @@ TEST_P(CourierTest, ThreadsShareIt) {
 TEST_P(CourierTest, ItEndsByItselfAndIsLaunchedAgain) {
   // At once, in the middle of a message's way too.
   const std::unique_ptr<Courier> courier = make_courier({.idle_ns = 0, .whole_ns = 0});
-  std::byte *from = make(Kind::device, 64), *to = make(Kind::device, 64);
+  std::byte *from = make(MemoryType::device, 64), *to = make(MemoryType::device, 64);
   write(from, pattern(64, 7));
   for (unsigned i = 0; i < 64; ++i) {
     const std::uint64_t number = courier->post(to + i, from + i, 1);
@@ -168,7 +168,7 @@ TEST_P(CourierTest, ItEndsByItselfAndIsLaunchedAgain) {
 TEST_P(CourierTest, AKernelThatNeverBeginsIsCalledOff) {
   settings.kernels = 0;
   const std::unique_ptr<Courier> courier = make_courier({.patience_ns = 1000, .rest_ns = 0});
-  std::byte *from = make(Kind::device, 64), *to = make(Kind::device, 64);
+  std::byte *from = make(MemoryType::device, 64), *to = make(MemoryType::device, 64);
   const std::uint64_t one = courier->post(to, from, 64), two = courier->post(to, from, 8);
   EXPECT_EQ(wait(*courier, one), Courier::State::given_back);
   EXPECT_EQ(wait(*courier, two), Courier::State::given_back);
@@ -191,7 +191,7 @@ TEST_P(CourierTest, AKernelThatNeverBeginsIsCalledOff) {
 TEST_P(CourierTest, ARefusedLaunchGivesAllBackForGood) {
   settings.launches = 0;
   const std::unique_ptr<Courier> courier = make_courier();
-  std::byte *from = make(Kind::device, 64), *to = make(Kind::device, 64);
+  std::byte *from = make(MemoryType::device, 64), *to = make(MemoryType::device, 64);
   const std::uint64_t number = courier->post(to, from, 64);
   ASSERT_NE(number, 0u);
   EXPECT_EQ(wait(*courier, number), Courier::State::given_back);
@@ -201,7 +201,7 @@ TEST_P(CourierTest, ARefusedLaunchGivesAllBackForGood) {
 
 TEST_P(CourierTest, WhatAKernelMayNotTouchCostsTheGpuAndIsGivenBack) {
   const std::unique_ptr<Courier> courier = make_courier({.idle_ns = 1'000'000'000'000, .doubt_ns = 1000});
-  std::byte *here = make(Kind::device, 64), *closed = make(Kind::pool, 64, 1);
+  std::byte *here = make(MemoryType::device, 64), *closed = make(MemoryType::pool, 64, 1);
   ASSERT_EQ(wait(*courier, courier->post(here, here, 64)), Courier::State::done);
   // Its end is not told any more.
   const std::uint64_t number = courier->post(here, closed, 64);

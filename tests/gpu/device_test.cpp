@@ -38,12 +38,12 @@ class OnDevice : public ::testing::TestWithParam<unsigned> {
     while (reached && !*reached) reached = driver->reached(event);
     return reached.status();
   }
-  std::byte* make(Kind kind, std::uint64_t bytes, int gpu = 0) {
+  std::byte* make(MemoryType kind, std::uint64_t bytes, int gpu = 0) {
     Result<std::byte*> made = driver->allocate(gpu, kind, bytes);
     EXPECT_TRUE(made.ok()) << made.message();
     return made ? *made : nullptr;
   }
-  void free(Kind kind, std::byte* memory) { EXPECT_TRUE(driver->free(0, kind, memory).ok()); }
+  void free(MemoryType kind, std::byte* memory) { EXPECT_TRUE(driver->free(0, kind, memory).ok()); }
 
   Driver* driver = nullptr;
   Stream stream;
@@ -71,8 +71,8 @@ TEST_P(OnDevice, GpusHaveNamesPlacesAndNumbersOfTheirOwn) {
 
 TEST_P(OnDevice, TheDriverSaysWhatMemoryIs) {
   std::vector<std::byte> plain(100);
-  EXPECT_EQ(driver->look(plain.data())->kind, Kind::host);
-  for (Kind kind : {Kind::pinned, Kind::device, Kind::managed, Kind::pool}) {
+  EXPECT_EQ(driver->look(plain.data())->kind, MemoryType::host);
+  for (MemoryType kind : {MemoryType::pinned, MemoryType::device, MemoryType::managed, MemoryType::pool}) {
     SCOPED_TRACE(name_of(kind));
     std::byte* memory = make(kind, 100'000);
     // A thread that has never had anything to do with a GPU asks too.
@@ -81,18 +81,18 @@ TEST_P(OnDevice, TheDriverSaysWhatMemoryIs) {
       ASSERT_TRUE(found.ok()) << found.message();
       EXPECT_EQ(found->kind, kind);
       EXPECT_TRUE(found->holds(reinterpret_cast<std::uintptr_t>(memory), 100'000));
-      EXPECT_EQ(found->exportable, kind == Kind::device);
+      EXPECT_EQ(found->exportable, kind == MemoryType::device);
     }).join();
     free(kind, memory);
-    EXPECT_EQ(driver->look(memory + 50'000)->kind == kind && kind == Kind::device, false) << "freed";
+    EXPECT_EQ(driver->look(memory + 50'000)->kind == kind && kind == MemoryType::device, false) << "freed";
   }
 }
 
 TEST_P(OnDevice, ContentsSurviveEveryWay) {
   constexpr std::uint64_t kRoom = (std::uint64_t{64} << 20) + 4096;
-  std::byte *from = make(Kind::pinned, kRoom), *back = make(Kind::pinned, kRoom);
+  std::byte *from = make(MemoryType::pinned, kRoom), *back = make(MemoryType::pinned, kRoom);
   fill(from, kRoom, 3);
-  for (Kind kind : {Kind::device, Kind::managed, Kind::pool}) {
+  for (MemoryType kind : {MemoryType::device, MemoryType::managed, MemoryType::pool}) {
     SCOPED_TRACE(name_of(kind));
     std::byte *a = make(kind, kRoom), *b = make(kind, kRoom);
     for (std::uint64_t size : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{4096},
@@ -109,13 +109,13 @@ TEST_P(OnDevice, ContentsSurviveEveryWay) {
     free(kind, a);
     free(kind, b);
   }
-  free(Kind::pinned, from);
-  free(Kind::pinned, back);
+  free(MemoryType::pinned, from);
+  free(MemoryType::pinned, back);
 }
 
 TEST_P(OnDevice, TimedEventsTellWhatACopyTakes) {
   constexpr std::uint64_t kBytes = std::uint64_t{256} << 20;
-  std::byte *from = make(Kind::device, kBytes), *to = make(Kind::device, kBytes);
+  std::byte *from = make(MemoryType::device, kBytes), *to = make(MemoryType::device, kBytes);
   const Event begin = *driver->make_timed_event(0), end = *driver->make_timed_event(0);
   ASSERT_TRUE(driver->copy(stream, to, from, kBytes).ok());  // the first one pays for what is made then
   ASSERT_TRUE(driver->record(begin, stream).ok());
@@ -131,24 +131,24 @@ TEST_P(OnDevice, TimedEventsTellWhatACopyTakes) {
   EXPECT_LT(*seconds, 1.0);
   driver->destroy(begin);
   driver->destroy(end);
-  free(Kind::device, from);
-  free(Kind::device, to);
+  free(MemoryType::device, from);
+  free(MemoryType::device, to);
 }
 
 TEST_P(OnDevice, WhatIsFreedAndMadeAnewIsKnownByItsNumber) {
   KindCache cache(*driver);
   for (unsigned round = 0; round < 20; ++round) {
-    std::byte* memory = make(Kind::device, (round + 1) << 20);
+    std::byte* memory = make(MemoryType::device, (round + 1) << 20);
     const Result<Memory> found = cache.look(memory);
     ASSERT_TRUE(found.ok()) << found.message();
     EXPECT_EQ(found->size, (round + 1) << 20) << "of an allocation that was there before";
     EXPECT_EQ(cache.look(memory + 1000)->buffer, found->buffer);
-    free(Kind::device, memory);
+    free(MemoryType::device, memory);
   }
 }
 
 TEST_P(OnDevice, MoreMemoryThanThereIsIsRefusedWithASentence) {
-  const Result<std::byte*> made = driver->allocate(0, Kind::device, driver->gpus()[0].bytes * 2);
+  const Result<std::byte*> made = driver->allocate(0, MemoryType::device, driver->gpus()[0].bytes * 2);
   ASSERT_FALSE(made.ok());
   EXPECT_THAT(made.message(), ::testing::HasSubstr("on GPU 0: "));
   std::printf("%s\n", made.message().c_str());
@@ -156,8 +156,8 @@ TEST_P(OnDevice, MoreMemoryThanThereIsIsRefusedWithASentence) {
 
 TEST_P(OnDevice, GpusReachEachOtherOrSayWhyNot) {
   if (driver->gpus().size() < 2) GTEST_SKIP() << "one GPU";
-  std::byte *here = make(Kind::device, 1 << 20), *there = make(Kind::device, 1 << 20, 1);
-  std::byte *from = make(Kind::pinned, 1 << 20), *back = make(Kind::pinned, 1 << 20);
+  std::byte *here = make(MemoryType::device, 1 << 20), *there = make(MemoryType::device, 1 << 20, 1);
+  std::byte *from = make(MemoryType::pinned, 1 << 20), *back = make(MemoryType::pinned, 1 << 20);
   fill(from, 1 << 20, 5);
   const Status reached = driver->reach(0, 1);
   std::printf("GPU 0 to GPU 1: %s\n", reached ? "directly" : reached.message().c_str());
@@ -165,16 +165,16 @@ TEST_P(OnDevice, GpusReachEachOtherOrSayWhyNot) {
   ASSERT_TRUE(copied(there, here, 1 << 20).ok());
   ASSERT_TRUE(copied(back, there, 1 << 20).ok());
   EXPECT_EQ(std::memcmp(back, from, 1 << 20), 0);
-  for (std::byte* one : {from, back}) free(Kind::pinned, one);
-  free(Kind::device, here);
-  EXPECT_TRUE(driver->free(1, Kind::device, there).ok());
+  for (std::byte* one : {from, back}) free(MemoryType::pinned, one);
+  free(MemoryType::device, here);
+  EXPECT_TRUE(driver->free(1, MemoryType::device, there).ok());
 }
 
 // Drivers do not outlive a fork, so the other process is this program anew: with the handle and the contents' seed in
 // its environment.
 TEST_P(OnDevice, MemoryIsGivenToOtherDevicesOrTheReasonIsTold) {
   for (const std::uint64_t size : {std::uint64_t{1000}, std::uint64_t{100'000}, std::uint64_t{5} << 20}) {
-    std::byte *first = make(Kind::device, size), *memory = make(Kind::device, size);
+    std::byte *first = make(MemoryType::device, size), *memory = make(MemoryType::device, size);
     const Memory found = *driver->look(memory);
     const Result<ucx::DmaBuf> shared = driver->share(found);
     std::printf("%llu bytes at %p: %s\n", static_cast<unsigned long long>(size), static_cast<void*>(memory),
@@ -185,14 +185,14 @@ TEST_P(OnDevice, MemoryIsGivenToOtherDevicesOrTheReasonIsTold) {
     EXPECT_TRUE(shared.ok() || !driver->may_share(0).ok()) << "it says that it can, and does not";
     driver->written_by_devices(found);
     EXPECT_TRUE(driver->may_be_written(found.buffer));
-    free(Kind::device, first);
-    free(Kind::device, memory);
+    free(MemoryType::device, first);
+    free(MemoryType::device, memory);
   }
 }
 
 TEST_P(OnDevice, AnotherProcessReadsAndWritesByAHandle) {
   constexpr std::uint64_t kSize = 5 << 20;
-  std::byte *memory = make(Kind::device, kSize), *host = make(Kind::pinned, kSize);
+  std::byte *memory = make(MemoryType::device, kSize), *host = make(MemoryType::pinned, kSize);
   fill(host, kSize, 7);
   ASSERT_TRUE(copied(memory, host, kSize).ok());
   const Result<IpcHandle> handle = driver->export_memory(*driver->look(memory + 10));
@@ -218,8 +218,8 @@ TEST_P(OnDevice, AnotherProcessReadsAndWritesByAHandle) {
   fill(expected.data(), kSize, 8);
   ASSERT_TRUE(copied(host, memory, kSize).ok());
   EXPECT_EQ(std::memcmp(host, expected.data(), kSize), 0);
-  free(Kind::device, memory);
-  free(Kind::pinned, host);
+  free(MemoryType::device, memory);
+  free(MemoryType::pinned, host);
 }
 
 int other_process(const std::string& text, const Vendor& vendor) {
@@ -237,7 +237,7 @@ int other_process(const std::string& text, const Vendor& vendor) {
   const int gpu = static_cast<int>(driver.gpus().size()) - 1;
   Result<std::byte*> there = driver.import_memory(gpu, handle);
   if (!there) return failed(there.message());
-  Result<std::byte*> host = driver.allocate(gpu, Kind::pinned, kSize);
+  Result<std::byte*> host = driver.allocate(gpu, MemoryType::pinned, kSize);
   Result<Stream> stream = driver.make_stream(gpu);
   if (!host || !stream) return failed(host.message() + stream.message());
   Status copied = driver.copy(*stream, *host, *there, kSize);

@@ -45,25 +45,25 @@ TEST_P(DriverTest, GpusAreNamedWithWhatTellsThemApart) {
 
 TEST_P(DriverTest, TheDriverSaysWhatMemoryIs) {
   std::vector<std::byte> plain(100);
-  EXPECT_EQ(look(plain.data()).kind, Kind::host);
+  EXPECT_EQ(look(plain.data()).kind, MemoryType::host);
   EXPECT_EQ(look(plain.data()).buffer, 0u);
-  for (Kind kind : {Kind::pinned, Kind::device, Kind::managed, Kind::pool}) {
+  for (MemoryType kind : {MemoryType::pinned, MemoryType::device, MemoryType::managed, MemoryType::pool}) {
     SCOPED_TRACE(name_of(kind));
     std::byte* memory = make(kind, 10'000, 1);
     const Memory found = look(memory + 5000);
     EXPECT_EQ(found.kind, kind);
-    EXPECT_EQ(found.gpu, kind == Kind::pinned ? -1 : 1);
+    EXPECT_EQ(found.gpu, kind == MemoryType::pinned ? -1 : 1);
     EXPECT_EQ(found.begin, reinterpret_cast<std::uintptr_t>(memory));
     EXPECT_EQ(found.size, 10'000u);
-    EXPECT_EQ(found.exportable, kind == Kind::device);
+    EXPECT_EQ(found.exportable, kind == MemoryType::device);
     EXPECT_TRUE(found.holds(found.begin + 9999, 1));
     EXPECT_FALSE(found.holds(found.begin + 9999, 2));
     EXPECT_FALSE(found.holds(found.begin - 1, 1));
   }
   void* mapped = nullptr;
   ASSERT_EQ(fake_gpu::function<int(void**, std::size_t)>(GetParam(), "periapt_fake_gpu_map")(&mapped, 4096), 0);
-  EXPECT_EQ(look(mapped).kind, Kind::vmm);
-  EXPECT_TRUE(driver.free(0, Kind::device, static_cast<std::byte*>(mapped)).ok());
+  EXPECT_EQ(look(mapped).kind, MemoryType::vmm);
+  EXPECT_TRUE(driver.free(0, MemoryType::device, static_cast<std::byte*>(mapped)).ok());
 }
 
 TEST_P(DriverTest, MemoryThatIsThereIsPinnedUntilItIsToldOtherwise) {
@@ -73,21 +73,22 @@ TEST_P(DriverTest, MemoryThatIsThereIsPinnedUntilItIsToldOtherwise) {
   const std::int64_t before = settings.pinned;
   ASSERT_TRUE(driver.pin(1, pages.get(), kBytes).ok());
   const Memory found = look(pages.get() + 5000);
-  EXPECT_EQ(found.kind, Kind::pinned);
+  EXPECT_EQ(found.kind, MemoryType::pinned);
   EXPECT_EQ(found.begin, reinterpret_cast<std::uintptr_t>(pages.get()));
   EXPECT_EQ(found.size, kBytes);
   EXPECT_TRUE(found.open);
   EXPECT_EQ(before - settings.pinned, static_cast<std::int64_t>(kBytes));
   EXPECT_THAT(driver.pin(0, pages.get(), kBytes).message(), HasSubstr("HostRegister (of 12288 bytes) on GPU 0"));
   EXPECT_TRUE(driver.unpin(1, pages.get()).ok());
-  EXPECT_EQ(look(pages.get()).kind, Kind::host);
+  EXPECT_EQ(look(pages.get()).kind, MemoryType::host);
   EXPECT_FALSE(driver.unpin(1, pages.get()).ok());
   EXPECT_EQ(settings.pinned, before);
 }
 
 TEST_P(DriverTest, ACopyEndsLaterAndNothingWaitsForIt) {
   settings.delay = 5;
-  std::byte *pinned = make(Kind::pinned, 1000), *device = make(Kind::device, 1000), *back = make(Kind::pinned, 1000);
+  std::byte *pinned = make(MemoryType::pinned, 1000), *device = make(MemoryType::device, 1000),
+            *back = make(MemoryType::pinned, 1000);
   std::memset(pinned, 7, 1000);
   std::memset(back, 0, 1000);
   Stream stream = *driver.make_stream(0);
@@ -115,21 +116,21 @@ TEST_P(DriverTest, ACopyEndsLaterAndNothingWaitsForIt) {
 
 TEST_P(DriverTest, WhatCannotBeDoneIsASentence) {
   settings.memory = 5000;
-  const Result<std::byte*> large = driver.allocate(1, Kind::device, 6000);
+  const Result<std::byte*> large = driver.allocate(1, MemoryType::device, 6000);
   EXPECT_THAT(large.message(), HasSubstr("(of 6000 bytes, device) on GPU 1: out of memory"));
-  EXPECT_THAT(driver.allocate(7, Kind::device, 10).message(), HasSubstr("on GPU 7: "));
-  std::byte* device = make(Kind::device, 100);
+  EXPECT_THAT(driver.allocate(7, MemoryType::device, 10).message(), HasSubstr("on GPU 7: "));
+  std::byte* device = make(MemoryType::device, 100);
   Stream stream = *driver.make_stream(0);
-  std::byte* pinned = make(Kind::pinned, 200);
+  std::byte* pinned = make(MemoryType::pinned, 200);
   EXPECT_THAT(driver.copy(stream, device, pinned, 200).message(), HasSubstr("MemcpyAsync on GPU 0: "));
   free(device);
   EXPECT_FALSE(driver.copy(stream, device, pinned, 10).ok()) << "it was freed";
-  EXPECT_EQ(look(device).kind, Kind::host);
+  EXPECT_EQ(look(device).kind, MemoryType::host);
   driver.destroy(stream);
 }
 
 TEST_P(DriverTest, AGpuThatIsLostIsToldByTheEvent) {
-  std::byte *device = make(Kind::device, 100), *pinned = make(Kind::pinned, 100);
+  std::byte *device = make(MemoryType::device, 100), *pinned = make(MemoryType::pinned, 100);
   Stream stream = *driver.make_stream(0);
   Event event = *driver.make_event(0);
   settings.copies_until_loss = 0;
@@ -150,18 +151,18 @@ TEST_P(DriverTest, GpusReachEachOtherOrTheReasonIsTold) {
 }
 
 TEST_P(DriverTest, HandlesAreForOtherProcesses) {
-  std::byte* device = make(Kind::device, 100);
+  std::byte* device = make(MemoryType::device, 100);
   const Result<IpcHandle> handle = driver.export_memory(look(device));
   ASSERT_TRUE(handle.ok()) << handle.message();
   EXPECT_FALSE(driver.import_memory(0, *handle).ok()) << "one's own memory is where it is";
-  EXPECT_THAT(driver.export_memory(look(make(Kind::pool, 100))).message(),
+  EXPECT_THAT(driver.export_memory(look(make(MemoryType::pool, 100))).message(),
               HasSubstr("memory of kind pool has no handle"));
   settings.ipc = 0;
   EXPECT_THAT(driver.export_memory(look(device)).message(), HasSubstr("not permitted"));
 }
 
 TEST_P(DriverTest, AnotherProcessReadsAndWritesByAHandle) {
-  std::byte *device = make(Kind::device, 5000), *pinned = make(Kind::pinned, 5000);
+  std::byte *device = make(MemoryType::device, 5000), *pinned = make(MemoryType::pinned, 5000);
   Stream stream = *driver.make_stream(0);
   std::memset(pinned, 9, 5000);
   ASSERT_TRUE(driver.copy(stream, device, pinned, 5000).ok());
@@ -171,7 +172,7 @@ TEST_P(DriverTest, AnotherProcessReadsAndWritesByAHandle) {
   if (child == 0) {  // the fake does outlive a fork
     Result<std::byte*> there = driver.import_memory(1, handle);
     bool right = there.ok() && !driver.import_memory(1, handle).ok();
-    std::byte* here = *driver.allocate(1, Kind::pinned, 5000);
+    std::byte* here = *driver.allocate(1, MemoryType::pinned, 5000);
     Stream mine = *driver.make_stream(1);
     right &= driver.copy(mine, here, *there, 5000).ok() && driver.finish(mine).ok() && here[4999] == std::byte{9};
     std::memset(here, 11, 5000);
@@ -204,7 +205,7 @@ TEST_P(DriverTest, ADefaultStreamIsIdleWhenAllThatItWaitsForIs) {
 
 TEST_P(DriverTest, TwoTimedEventsTellHowLongTheGpuHasWorkedBetweenThem) {
   constexpr std::uint64_t kBytes = 2'000'000;
-  std::byte *from = make(Kind::device, kBytes), *to = make(Kind::device, kBytes);
+  std::byte *from = make(MemoryType::device, kBytes), *to = make(MemoryType::device, kBytes);
   const Stream stream = *driver.make_stream(0);
   const Event begin = *driver.make_timed_event(0), end = *driver.make_timed_event(0), plain = *driver.make_event(0);
   ASSERT_TRUE(driver.copy(stream, to, from, kBytes).ok());
@@ -235,40 +236,40 @@ TEST_P(DriverTest, ACapturedStreamSaysSo) {
 
 TEST_P(DriverTest, WhatIsKnownOfARangeCostsOneQuestion) {
   KindCache cache(driver);
-  std::byte* device = make(Kind::device, 10'000);
-  EXPECT_EQ(cache.look(device)->kind, Kind::device);
+  std::byte* device = make(MemoryType::device, 10'000);
+  EXPECT_EQ(cache.look(device)->kind, MemoryType::device);
   settings.questions = 0;
   EXPECT_EQ(cache.look(device + 9999)->begin, reinterpret_cast<std::uintptr_t>(device));
   EXPECT_EQ(settings.questions, 1);
   EXPECT_EQ(cache.hits, 1u);
   std::byte on_stack{};
   settings.questions = 0;
-  EXPECT_EQ(cache.look(&on_stack)->kind, Kind::host);
+  EXPECT_EQ(cache.look(&on_stack)->kind, MemoryType::host);
   EXPECT_EQ(settings.questions, 1);
   EXPECT_EQ(cache.size(), 1u) << "host memory is not kept: there may be any amount";
 }
 
 TEST_P(DriverTest, AnAddressThatComesBackWithOtherMemoryIsAskedAnew) {
   KindCache cache(driver);
-  std::byte* first = make(Kind::device, 100'000);
+  std::byte* first = make(MemoryType::device, 100'000);
   EXPECT_EQ(cache.look(first + 50'000)->size, 100'000u);
   free(first);
-  EXPECT_EQ(cache.look(first + 50'000)->kind, Kind::host) << "freed";
-  std::byte* small = make(Kind::device, 4096);
-  std::byte* pool = make(Kind::pool, 4096);
+  EXPECT_EQ(cache.look(first + 50'000)->kind, MemoryType::host) << "freed";
+  std::byte* small = make(MemoryType::device, 4096);
+  std::byte* pool = make(MemoryType::pool, 4096);
   ASSERT_EQ(small, first);
   ASSERT_EQ(pool, first + 4096);
-  EXPECT_EQ(cache.look(pool)->kind, Kind::pool);
+  EXPECT_EQ(cache.look(pool)->kind, MemoryType::pool);
   EXPECT_EQ(cache.look(small + 4000)->size, 4096u);
-  EXPECT_EQ(cache.look(pool)->kind, Kind::pool);
+  EXPECT_EQ(cache.look(pool)->kind, MemoryType::pool);
   // One that takes the place of smaller ones: they are not in its way.
   free(small);
   free(pool);
-  std::byte *left = make(Kind::device, 4096), *right = make(Kind::device, 4096);
+  std::byte *left = make(MemoryType::device, 4096), *right = make(MemoryType::device, 4096);
   EXPECT_TRUE(cache.look(left).ok() && cache.look(right).ok());
   free(left);
   free(right);
-  std::byte* whole = make(Kind::device, 8192);
+  std::byte* whole = make(MemoryType::device, 8192);
   ASSERT_EQ(whole, left);
   EXPECT_EQ(cache.look(whole)->size, 8192u);
   const std::uint64_t misses = cache.misses;
@@ -280,14 +281,14 @@ TEST_P(DriverTest, TheCacheIsBounded) {
   KindCache cache(driver);
   std::vector<std::byte*> all;
   for (unsigned i = 0; i < 5000; ++i) {
-    all.push_back(*driver.allocate(0, Kind::device, 1));
-    EXPECT_EQ(cache.look(all.back())->kind, Kind::device);
+    all.push_back(*driver.allocate(0, MemoryType::device, 1));
+    EXPECT_EQ(cache.look(all.back())->kind, MemoryType::device);
     if (i == 4095) {
       EXPECT_EQ(cache.size(), 4096u);
     }
     EXPECT_LE(cache.size(), 4096u);
   }
-  for (std::byte* one : all) EXPECT_TRUE(driver.free(0, Kind::device, one).ok());
+  for (std::byte* one : all) EXPECT_TRUE(driver.free(0, MemoryType::device, one).ok());
 }
 
 // The file is of whole pages; where in it the memory begins is said.
@@ -295,7 +296,7 @@ TEST_P(DriverTest, MemoryIsSharedWithOtherDevicesOrTheReasonIsTold) {
   const bool cuda = std::string(GetParam()) == "cuda";
   for (const std::int64_t begin : {0, 512}) {
     settings.begin = begin;
-    std::byte* memory = make(Kind::device, 10'000);
+    std::byte* memory = make(MemoryType::device, 10'000);
     write(memory, pattern(10'000, 3));
     EXPECT_TRUE(driver.may_share(0).ok());
     Result<ucx::DmaBuf> shared = driver.share(look(memory));
@@ -305,7 +306,7 @@ TEST_P(DriverTest, MemoryIsSharedWithOtherDevicesOrTheReasonIsTold) {
     ASSERT_EQ(::pread(shared->fd(), there.data(), there.size(), begin), 10'000);
     EXPECT_EQ(there, pattern(10'000, 3));
   }
-  EXPECT_THAT(driver.share(look(make(Kind::pool, 100))).message(), HasSubstr(" on GPU 0: "));
+  EXPECT_THAT(driver.share(look(make(MemoryType::pool, 100))).message(), HasSubstr(" on GPU 0: "));
   settings.dma_buf = 0;
   if (cuda) {
     EXPECT_THAT(driver.may_share(1).message(), HasSubstr("GPU 1: its driver has no dma-buf; it wants NVIDIA's"));
@@ -314,18 +315,18 @@ TEST_P(DriverTest, MemoryIsSharedWithOtherDevicesOrTheReasonIsTold) {
 
 TEST_P(DriverTest, WhatDevicesMayWriteIsKnownUntilItIsFreed) {
   settings.in_time = 0;
-  const Memory stays = look(make(Kind::device, 100)), other = look(make(Kind::device, 100));
+  const Memory stays = look(make(MemoryType::device, 100)), other = look(make(MemoryType::device, 100));
   driver.written_by_devices(stays);
   EXPECT_EQ(settings.in_time, std::string(GetParam()) == "cuda" ? 1 : 0);
   EXPECT_TRUE(driver.may_be_written(stays.buffer));
   EXPECT_FALSE(driver.may_be_written(other.buffer));
   std::uint64_t first = 0;
   for (unsigned i = 0; i < 1100; ++i) {
-    std::byte* memory = *driver.allocate(0, Kind::device, 100);
+    std::byte* memory = *driver.allocate(0, MemoryType::device, 100);
     const Memory found = look(memory);
     driver.written_by_devices(found);
     if (first == 0) first = found.buffer;
-    EXPECT_TRUE(driver.free(0, Kind::device, memory).ok());
+    EXPECT_TRUE(driver.free(0, MemoryType::device, memory).ok());
   }
   EXPECT_FALSE(driver.may_be_written(first)) << "numbers of what was freed would fill the memory";
   EXPECT_TRUE(driver.may_be_written(stays.buffer));
@@ -344,7 +345,7 @@ TEST_P(DriverTest, MemoryThatIsMappedByHandIsGivenByFiles) {
     for (const std::size_t piece : {1, 2, 4}) {
       for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{1}, kPiece / 2, kPiece - 1}) {
         const Memory memory = look(pieces.at(piece) + offset);
-        EXPECT_EQ(memory.kind, Kind::vmm);
+        EXPECT_EQ(memory.kind, MemoryType::vmm);
         EXPECT_EQ(memory.size, 5 * kPiece);
         EXPECT_EQ(memory.exportable, piece != 4);
         const Result<Driver::Mapped> mapped = driver.mapping_of(memory, pieces.at(piece) + offset);

@@ -25,7 +25,7 @@ class FoldsTest : public GpuTest {
   template <class T>
   std::byte* with(const std::vector<T>& values) {
     const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
-    std::byte* const memory = make(Kind::device, values.size() * sizeof(T));
+    std::byte* const memory = make(MemoryType::device, values.size() * sizeof(T));
     write(memory, {bytes, bytes + values.size() * sizeof(T)});
     return memory;
   }
@@ -110,23 +110,23 @@ TEST_P(FoldsTest, CombineInTheOrderOfTheSources) {
 
 TEST_P(FoldsTest, ReadWhatTheKernelMayTouchAndNothingElse) {
   std::unique_ptr<Folder> folder = std::move(*Folder::make(driver, 0));
-  std::byte* const mine = make(Kind::device, 80);
+  std::byte* const mine = make(MemoryType::device, 80);
   EXPECT_TRUE(folder->reads(mine, 80, 8));
   EXPECT_TRUE(folder->reads(mine + 4, 76, 4));
   EXPECT_FALSE(folder->reads(mine + 4, 72, 8)) << "no item may lie there";
   EXPECT_FALSE(folder->reads(mine, 88, 8)) << "it is not as long";
-  EXPECT_TRUE(folder->reads(make(Kind::pinned, 80), 80, 8));
-  EXPECT_TRUE(folder->reads(make(Kind::pool, 80), 80, 8));
-  EXPECT_FALSE(folder->reads(make(Kind::managed, 80), 80, 8));
-  EXPECT_TRUE(folder->reads(make(Kind::device, 80, 1), 80, 8)) << "another GPU's, which lets it";
-  EXPECT_FALSE(folder->reads(make(Kind::device, 80, 1), 80, 8, true)) << "opened at another one";
+  EXPECT_TRUE(folder->reads(make(MemoryType::pinned, 80), 80, 8));
+  EXPECT_TRUE(folder->reads(make(MemoryType::pool, 80), 80, 8));
+  EXPECT_FALSE(folder->reads(make(MemoryType::managed, 80), 80, 8));
+  EXPECT_TRUE(folder->reads(make(MemoryType::device, 80, 1), 80, 8)) << "another GPU's, which lets it";
+  EXPECT_FALSE(folder->reads(make(MemoryType::device, 80, 1), 80, 8, true)) << "opened at another one";
   const std::vector<double> host(10);
   EXPECT_FALSE(folder->reads(host.data(), 80, 8));
 }
 
 TEST_P(FoldsTest, ReadNoGpuThatDoesNotLetThem) {
   settings.peers = 0;
-  EXPECT_FALSE((*Folder::make(driver, 0))->reads(make(Kind::device, 80, 1), 80, 8));
+  EXPECT_FALSE((*Folder::make(driver, 0))->reads(make(MemoryType::device, 80, 1), 80, 8));
 }
 
 TEST_P(FoldsTest, SayWhyAGpuHasNoKernel) {
@@ -138,7 +138,7 @@ TEST_P(FoldsTest, SayWhyAGpuHasNoKernel) {
 }
 
 TEST_P(FoldsTest, KnowWhereMemoryLies) {
-  const std::optional<OnGpu> where = gpu_of(make(Kind::device, 8, 1));
+  const std::optional<OnGpu> where = gpu_of(make(MemoryType::device, 8, 1));
   ASSERT_TRUE(where.has_value());
   EXPECT_EQ(where->driver, &driver);
   EXPECT_EQ(where->gpu, 1);
@@ -149,7 +149,7 @@ TEST_P(FoldsTest, KnowWhereMemoryLies) {
 TEST_P(FoldsTest, AnswerWhatTheDriverRefuses) {
   std::unique_ptr<Folder> folder = std::move(*Folder::make(driver, 0));
   settings.launches = 0;
-  std::byte* const memory = make(Kind::device, 80);
+  std::byte* const memory = make(MemoryType::device, 80);
   EXPECT_FALSE(folder->begin(orders({memory, memory}, memory, 10, FoldOperation::sum, FoldItem::float64)).ok());
 }
 

@@ -48,7 +48,7 @@ std::vector<std::unique_ptr<Memory>>& all_memory() {
   static auto& all = *new std::vector<std::unique_ptr<Memory>>;
   return all;
 }
-Memory& make(Kind kind, std::size_t bytes) {
+Memory& make(MemoryType kind, std::size_t bytes) {
   auto made = std::make_unique<Memory>(kind, bytes);
   std::lock_guard lock(mutex);
   all_memory().push_back(std::move(made));
@@ -170,7 +170,7 @@ class Main : public CBase_Main {
   void onComplex(std::complex<double>*&, int&, CkDeviceBufferPost*) {}
   void onComplex(std::complex<double>*, int) {}
   void onRows(int& n, double*& x, CkDeviceBufferPost* post) {
-    Memory& to = make(Kind::device, 2 * static_cast<std::size_t>(n) * sizeof(double));
+    Memory& to = make(MemoryType::device, 2 * static_cast<std::size_t>(n) * sizeof(double));
     to.write(std::vector<double>(2 * static_cast<std::size_t>(n), 5));
     x = strided = to.at<double>();
     post[0].cuda_stream = to.stream();
@@ -343,7 +343,7 @@ class Cell : public CBase_Cell {
     --n;
   }
   void small(int, double*) { CkPrintf("it has come\n"); }
-  void shorter(int&, double*& x, CkDeviceBufferPost*) { x = make(Kind::device, 8000).at<double>(); }
+  void shorter(int&, double*& x, CkDeviceBufferPost*) { x = make(MemoryType::device, 8000).at<double>(); }
   void shorter(int, double*) { CkPrintf("it has come\n"); }
   void over(int&, double*& x, CkDeviceBufferPost*) { x = member_.mine->at<double>() + 1; }
   void over(int, double*) { CkPrintf("it has come\n"); }
@@ -361,7 +361,7 @@ class Cell : public CBase_Cell {
     if (how == "shorter") return give(asked, CkCallback(CkReductionTarget(Cell, shorter), thisProxy));
     if (how == "over") return give(asked, CkCallback(CkReductionTarget(Cell, over), thisProxy));
     if (how == "over_rows") {
-      member_.mine = &make(Kind::device, 2 * asked.whole() * sizeof(double));
+      member_.mine = &make(MemoryType::device, 2 * asked.whole() * sizeof(double));
       return contribute(member_.bytes(thisIndex), CkDeviceBuffer(member_.mine->at<double>()), CkReduction::concat,
                         CkCallback(CkReductionTarget(Cell, overRows), thisProxy));
     }
@@ -385,7 +385,7 @@ class Cell : public CBase_Cell {
     const std::size_t bytes = member_.bytes(thisIndex);
     if (how == "types") contribute(bytes, mine(), CkReduction::sum_double, all);
     if (how == "freed") {
-      auto gone = std::make_unique<Memory>(Kind::device, bytes);
+      auto gone = std::make_unique<Memory>(MemoryType::device, bytes);
       void* const at = gone->at<double>();
       gone.reset();
       contribute(bytes, CkDeviceBuffer(at), CkReduction::concat, all);
@@ -420,11 +420,11 @@ class Field : public CBase_Field {
 // All of them have their memory in one piece.
 class OfMany : public CBase_OfMany {
   static Memory& parts() {
-    static Memory& memory = make(Kind::device, many * sizeof(double));
+    static Memory& memory = make(MemoryType::device, many * sizeof(double));
     return memory;
   }
   static Memory& wholes() {
-    static Memory& memory = make(Kind::device, std::size_t{many} * many * sizeof(double));
+    static Memory& memory = make(MemoryType::device, std::size_t{many} * many * sizeof(double));
     return memory;
   }
 

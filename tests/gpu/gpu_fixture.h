@@ -50,7 +50,7 @@ class GpuTest : public ::testing::TestWithParam<const char*> {
     }
     std::abort();
   }
-  std::byte* make(Kind kind, std::uint64_t bytes, int gpu = 0) {
+  std::byte* make(MemoryType kind, std::uint64_t bytes, int gpu = 0) {
     Result<std::byte*> made = driver.allocate(gpu, kind, bytes);
     EXPECT_TRUE(made.ok()) << made.message();
     if (!made) std::abort();
@@ -106,7 +106,7 @@ class GpuTest : public ::testing::TestWithParam<const char*> {
   }
 
   const fake_gpu::Settings before_;
-  std::vector<std::pair<std::byte*, Kind>> made_;
+  std::vector<std::pair<std::byte*, MemoryType>> made_;
   Stream stream_;
 
  protected:

@@ -26,8 +26,8 @@ periapt::gpu::Driver& driver() {
 // A GPU copies for so long, told by a timer.
 void copy_for(int ms) {
   static thread_local periapt::gpu::Stream stream = *driver().make_stream(0);
-  static thread_local std::byte* const from = *driver().allocate(0, periapt::gpu::Kind::device, 20 * ms_of_bytes);
-  static thread_local std::byte* const to = *driver().allocate(0, periapt::gpu::Kind::device, 20 * ms_of_bytes);
+  static thread_local std::byte* const from = *driver().allocate(0, periapt::gpu::MemoryType::device, 20 * ms_of_bytes);
+  static thread_local std::byte* const to = *driver().allocate(0, periapt::gpu::MemoryType::device, 20 * ms_of_bytes);
   const std::uint64_t bytes = static_cast<std::uint64_t>(ms) * ms_of_bytes;
   const auto copy = [&] {
     if (!driver().copy(stream, to, from, bytes)) CkAbort("the fake does not copy");

@@ -51,29 +51,30 @@ class MessagesTest : public GpuTest {
   static Outcome outcome_of(const RequestPtr& request) { return request == nullptr ? Outcome::ok : request->outcome(); }
 
   /// As programs say it, which know less than the driver.
-  MemoryKind kind_of(Kind kind) const {
+  MemoryKind kind_of(MemoryType kind) const {
     const bool cuda = std::string(GetParam()) == "cuda";
-    if (kind == Kind::managed) return cuda ? MemoryKind::cuda_managed : MemoryKind::hip_managed;
+    if (kind == MemoryType::managed) return cuda ? MemoryKind::cuda_managed : MemoryKind::hip_managed;
     return is_on_device(kind) ? (cuda ? MemoryKind::cuda : MemoryKind::hip) : MemoryKind::host;
   }
-  std::byte* memory_of(Kind kind, std::uint64_t bytes, int gpu = 0) {
-    if (kind == Kind::vmm) {
+  std::byte* memory_of(MemoryType kind, std::uint64_t bytes, int gpu = 0) {
+    if (kind == MemoryType::vmm) {
       void* made = nullptr;
       EXPECT_EQ(fake_gpu::function<int(void**, std::size_t)>(GetParam(), "periapt_fake_gpu_map")(&made, bytes), 0);
       return static_cast<std::byte*>(made);
     }
-    if (kind == Kind::host) return plain.emplace_back(bytes).data();
+    if (kind == MemoryType::host) return plain.emplace_back(bytes).data();
     const std::int64_t waits = settings.waits;
     std::byte* made = make(kind, bytes, gpu);
     settings.waits = waits;
     return made;
   }
-  void put_in(Kind kind, std::byte* memory, const std::vector<std::byte>& bytes) {
+  void put_in(MemoryType kind, std::byte* memory, const std::vector<std::byte>& bytes) {
     if (bytes.empty()) return;
-    kind == Kind::host ? static_cast<void>(std::memcpy(memory, bytes.data(), bytes.size())) : write(memory, bytes);
+    kind == MemoryType::host ? static_cast<void>(std::memcpy(memory, bytes.data(), bytes.size()))
+                             : write(memory, bytes);
   }
-  std::vector<std::byte> taken_from(Kind kind, const std::byte* memory, std::uint64_t size) {
-    if (kind == Kind::host || size == 0) return {memory, memory + size};
+  std::vector<std::byte> taken_from(MemoryType kind, const std::byte* memory, std::uint64_t size) {
+    if (kind == MemoryType::host || size == 0) return {memory, memory + size};
     return read(memory, size);
   }
 
@@ -97,11 +98,12 @@ TEST_P(MessagesTest, ContentsSurviveFromEveryKindOfMemoryToEveryKind) {
     contexts.clear();
     start();
     unsigned seed = 0;
-    for (Kind from : kAll) {
+    for (MemoryType from : kAll) {
       std::byte* source = memory_of(from, kLargest + kOffset);
-      for (Kind to : kAll) {
-        if (!is_on_device(from) && !is_on_device(to) && from != Kind::managed && to != Kind::managed) continue;
-        std::byte* target = memory_of(to, kLargest + kOffset, from == Kind::pool ? 1 : 0);
+      for (MemoryType to : kAll) {
+        if (!is_on_device(from) && !is_on_device(to) && from != MemoryType::managed && to != MemoryType::managed)
+          continue;
+        std::byte* target = memory_of(to, kLargest + kOffset, from == MemoryType::pool ? 1 : 0);
         for (std::uint64_t size : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{13}, std::uint64_t{4097},
                                    std::uint64_t{65'537}, kLargest}) {
           SCOPED_TRACE(testing::Message() << size << " bytes, " << name_of(from) << " to " << name_of(to)
@@ -134,10 +136,10 @@ TEST_P(MessagesTest, ContentsSurviveFromEveryKindOfMemoryToEveryKind) {
 
 TEST_P(MessagesTest, AMappedMessageIsOneCopy) {
   start();
-  std::byte *from = make(Kind::device, 3 << 20), *to = make(Kind::device, 3 << 20, 1);
-  RequestPtr receive = worker(2).tag_receive_into(kind_of(Kind::device), {to, 3 << 20}, 7);
+  std::byte *from = make(MemoryType::device, 3 << 20), *to = make(MemoryType::device, 3 << 20, 1);
+  RequestPtr receive = worker(2).tag_receive_into(kind_of(MemoryType::device), {to, 3 << 20}, 7);
   settings.copies = 0;
-  RequestPtr send = endpoint(1, 2).tag_send_from(kind_of(Kind::device), {from, 3 << 20}, 7);
+  RequestPtr send = endpoint(1, 2).tag_send_from(kind_of(MemoryType::device), {from, 3 << 20}, 7);
   finish(receive);
   finish(send);
   EXPECT_EQ(outcome_of(send), Outcome::ok);
@@ -152,14 +154,15 @@ TEST_P(MessagesTest, PutsAndGetsReachEveryKindOfMemory) {
     start();
     Endpoint& peer = endpoint(1, 2);
     unsigned seed = 0;
-    for (Kind there : kAll) {
+    for (MemoryType there : kAll) {
       std::byte* remote = memory_of(there, kLargest + kOffset);
       auto memory = worker(2).register_memory({remote, kLargest + kOffset}, kind_of(there));
       ASSERT_TRUE(memory.ok()) << memory.message();
       auto key = peer.unpack(worker(2).pack_key(*memory));
       ASSERT_TRUE(key.ok()) << key.message();
-      for (Kind here : kAll) {
-        if (!is_on_device(here) && !is_on_device(there) && here != Kind::managed && there != Kind::managed) continue;
+      for (MemoryType here : kAll) {
+        if (!is_on_device(here) && !is_on_device(there) && here != MemoryType::managed && there != MemoryType::managed)
+          continue;
         std::byte* local = memory_of(here, kLargest);
         for (std::uint64_t size : {std::uint64_t{0}, std::uint64_t{9}, std::uint64_t{5000}, kLargest}) {
           SCOPED_TRACE(testing::Message() << size << " bytes, " << name_of(here) << " and " << name_of(there)
@@ -192,18 +195,18 @@ TEST_P(MessagesTest, AccessOutsideOfWhatWasRegisteredIsRefused) {
   maps = false;
   start();
   Endpoint& peer = endpoint(1, 2);
-  std::byte *remote = make(Kind::device, 100), *local = make(Kind::device, 100);
-  auto memory = worker(2).register_memory({remote, 100}, kind_of(Kind::device));
+  std::byte *remote = make(MemoryType::device, 100), *local = make(MemoryType::device, 100);
+  auto memory = worker(2).register_memory({remote, 100}, kind_of(MemoryType::device));
   auto key = peer.unpack(worker(2).pack_key(*memory));
   const auto address = reinterpret_cast<std::uintptr_t>(remote);
-  RequestPtr get = peer.get({local, 100}, address + 1, *key, nullptr, nullptr, kind_of(Kind::device));
+  RequestPtr get = peer.get({local, 100}, address + 1, *key, nullptr, nullptr, kind_of(MemoryType::device));
   finish(get);
   EXPECT_EQ(outcome_of(get), Outcome::bad_key);
   memory->reset();
-  get = peer.get({local, 100}, address, *key, nullptr, nullptr, kind_of(Kind::device));
+  get = peer.get({local, 100}, address, *key, nullptr, nullptr, kind_of(MemoryType::device));
   finish(get);
   EXPECT_EQ(outcome_of(get), Outcome::bad_key) << "it was deregistered";
-  RequestPtr put = peer.put({local, 100}, address, *key, nullptr, nullptr, kind_of(Kind::device));
+  RequestPtr put = peer.put({local, 100}, address, *key, nullptr, nullptr, kind_of(MemoryType::device));
   finish(put);
   RequestPtr flush = peer.flush();
   finish(flush);
@@ -223,11 +226,11 @@ TEST_P(MessagesTest, WithoutAPieceMessagesWait) {
   for (unsigned i = 0; i < kMany; ++i) {
     for (PeerId from : {1, 2}) {
       const std::uint64_t size = i % 3 == 0 ? 100 : kSize;
-      std::byte *source = make(Kind::device, size), *target = make(Kind::device, size);
+      std::byte *source = make(MemoryType::device, size), *target = make(MemoryType::device, size);
       write(source, pattern(size, 2 * i + static_cast<unsigned>(from)));
       targets.emplace_back(target, 2 * i + static_cast<unsigned>(from));
-      requests.push_back(worker(3 - from).tag_receive_into(kind_of(Kind::device), {target, size}, i));
-      requests.push_back(endpoint(from, 3 - from).tag_send_from(kind_of(Kind::device), {source, size}, i));
+      requests.push_back(worker(3 - from).tag_receive_into(kind_of(MemoryType::device), {target, size}, i));
+      requests.push_back(endpoint(from, 3 - from).tag_send_from(kind_of(MemoryType::device), {source, size}, i));
     }
   }
   for (const RequestPtr& request : requests) {
@@ -247,9 +250,9 @@ TEST_P(MessagesTest, WithoutAnyPinnedMemoryMessagesFailAndSayWhy) {
   settings.pinned = 1000;
   start();
   for (std::uint64_t size : {std::uint64_t{100}, std::uint64_t{1'000'000}}) {
-    std::byte *from = make(Kind::device, size), *to = make(Kind::device, size);
-    RequestPtr receive = worker(2).tag_receive_into(kind_of(Kind::device), {to, size}, 7);
-    RequestPtr send = endpoint(1, 2).tag_send_from(kind_of(Kind::device), {from, size}, 7);
+    std::byte *from = make(MemoryType::device, size), *to = make(MemoryType::device, size);
+    RequestPtr receive = worker(2).tag_receive_into(kind_of(MemoryType::device), {to, size}, 7);
+    RequestPtr send = endpoint(1, 2).tag_send_from(kind_of(MemoryType::device), {from, size}, 7);
     finish(send);
     EXPECT_EQ(outcome_of(send), Outcome::failed);
     EXPECT_THAT(worker(1).device_memory()->failure(), testing::HasSubstr("pinned memory"));
@@ -270,19 +273,19 @@ TEST_P(MessagesTest, FreedMemoryIsAFailureAndNotACrash) {
     workers.clear();
     contexts.clear();
     start();
-    std::byte *gone = make(Kind::device, 100'000), *to = make(Kind::device, 100'000);
+    std::byte *gone = make(MemoryType::device, 100'000), *to = make(MemoryType::device, 100'000);
     free(gone);
     for (std::uint64_t size : {std::uint64_t{100}, std::uint64_t{100'000}}) {
-      RequestPtr receive = worker(2).tag_receive_into(kind_of(Kind::device), {to, size}, 7);
-      RequestPtr send = endpoint(1, 2).tag_send_from(kind_of(Kind::device), {gone, size}, 7);
+      RequestPtr receive = worker(2).tag_receive_into(kind_of(MemoryType::device), {to, size}, 7);
+      RequestPtr send = endpoint(1, 2).tag_send_from(kind_of(MemoryType::device), {gone, size}, 7);
       finish(send);
       EXPECT_EQ(outcome_of(send), Outcome::failed);
       EXPECT_THAT(worker(1).device_memory()->failure(), testing::HasSubstr("may have been freed"));
       receive->cancel();
       finish(receive);
       // Into freed memory: the sender has done its part.
-      receive = worker(2).tag_receive_into(kind_of(Kind::device), {gone, size}, 9);
-      send = endpoint(1, 2).tag_send_from(kind_of(Kind::device), {to, size}, 9);
+      receive = worker(2).tag_receive_into(kind_of(MemoryType::device), {gone, size}, 9);
+      send = endpoint(1, 2).tag_send_from(kind_of(MemoryType::device), {to, size}, 9);
       finish(receive);
       finish(send);
       EXPECT_EQ(outcome_of(receive), Outcome::failed);
@@ -292,13 +295,13 @@ TEST_P(MessagesTest, FreedMemoryIsAFailureAndNotACrash) {
 
 TEST_P(MessagesTest, MemoryThatComesBackWithOtherContentsIsReadAnew) {
   start();
-  std::byte* to = make(Kind::device, 100'000);
+  std::byte* to = make(MemoryType::device, 100'000);
   for (unsigned round = 1; round <= 10; ++round) {
     const std::uint64_t size = 10'000 * round;
-    std::byte* from = make(Kind::device, size);
+    std::byte* from = make(MemoryType::device, size);
     write(from, pattern(size, round));
-    RequestPtr receive = worker(2).tag_receive_into(kind_of(Kind::device), {to, size}, round);
-    RequestPtr send = endpoint(1, 2).tag_send_from(kind_of(Kind::device), {from, size}, round);
+    RequestPtr receive = worker(2).tag_receive_into(kind_of(MemoryType::device), {to, size}, round);
+    RequestPtr send = endpoint(1, 2).tag_send_from(kind_of(MemoryType::device), {from, size}, round);
     finish(receive);
     finish(send);
     EXPECT_EQ(read(to, size), pattern(size, round));
@@ -312,23 +315,23 @@ TEST_P(MessagesTest, FromOneVendorsGpuToTheOthersItGoesThroughTheHost) {
   Driver& other = driver_of(cuda ? "hip" : "cuda");
   const MemoryKind others = cuda ? MemoryKind::hip : MemoryKind::cuda;
   for (std::uint64_t size : {std::uint64_t{100}, std::uint64_t{1'000'000}}) {
-    std::byte *from = make(Kind::device, size), *to = *other.allocate(0, Kind::device, size);
-    std::byte* back = make(Kind::device, size);
+    std::byte *from = make(MemoryType::device, size), *to = *other.allocate(0, MemoryType::device, size);
+    std::byte* back = make(MemoryType::device, size);
     write(from, pattern(size, 1));
     RequestPtr receive = worker(2).tag_receive_into(others, {to, size}, 7);
-    RequestPtr send = endpoint(1, 2).tag_send_from(kind_of(Kind::device), {from, size}, 7);
+    RequestPtr send = endpoint(1, 2).tag_send_from(kind_of(MemoryType::device), {from, size}, 7);
     finish(receive);
     finish(send);
     ASSERT_EQ(outcome_of(receive), Outcome::ok);
     if (size > 100) {
       EXPECT_THAT(worker(2).device_memory()->failure(), testing::HasSubstr("between GPUs of two vendors"));
     }
-    receive = worker(1).tag_receive_into(kind_of(Kind::device), {back, size}, 8);
+    receive = worker(1).tag_receive_into(kind_of(MemoryType::device), {back, size}, 8);
     send = endpoint(2, 1).tag_send_from(others, {to, size}, 8);
     finish(receive);
     finish(send);
     EXPECT_EQ(read(back, size), pattern(size, 1));
-    EXPECT_TRUE(other.free(0, Kind::device, to).ok());
+    EXPECT_TRUE(other.free(0, MemoryType::device, to).ok());
   }
 }
 
@@ -338,12 +341,12 @@ TEST_P(MessagesTest, AMessageLongerThanItsRoomIsTold) {
     workers.clear();
     contexts.clear();
     start();
-    std::byte *from = make(Kind::device, 100'000), *to = make(Kind::device, 100'000);
+    std::byte *from = make(MemoryType::device, 100'000), *to = make(MemoryType::device, 100'000);
     for (std::uint64_t size : {std::uint64_t{12}, std::uint64_t{100}, std::uint64_t{100'000}}) {
-      for (MemoryKind kind : {kind_of(Kind::device), MemoryKind::host}) {
+      for (MemoryKind kind : {kind_of(MemoryType::device), MemoryKind::host}) {
         std::vector<std::byte> bytes = pattern(size, 1);
         std::byte* source = kind == MemoryKind::host ? bytes.data() : from;
-        RequestPtr receive = worker(2).tag_receive_into(kind_of(Kind::device), {to, size - 1}, 7);
+        RequestPtr receive = worker(2).tag_receive_into(kind_of(MemoryType::device), {to, size - 1}, 7);
         RequestPtr send = endpoint(1, 2).tag_send_from(kind, {source, size}, 7);
         finish(receive);
         finish(send);
@@ -363,9 +366,9 @@ TEST_P(MessagesTest, APeerThatIsLostInTheMiddleEndsWhatWasUnderWay) {
       contexts.clear();
       start();
       constexpr std::uint64_t kSize = 900'000;
-      std::byte *from = make(Kind::device, kSize), *to = make(Kind::device, kSize);
-      RequestPtr receive = worker(2).tag_receive_into(kind_of(Kind::device), {to, kSize}, 7);
-      RequestPtr send = endpoint(1, 2).tag_send_from(kind_of(Kind::device), {from, kSize}, 7);
+      std::byte *from = make(MemoryType::device, kSize), *to = make(MemoryType::device, kSize);
+      RequestPtr receive = worker(2).tag_receive_into(kind_of(MemoryType::device), {to, kSize}, 7);
+      RequestPtr send = endpoint(1, 2).tag_send_from(kind_of(MemoryType::device), {from, kSize}, 7);
       for (unsigned i = 0; i < steps; ++i) workers[i % 2]->progress();
       wire.lose(1, 2, "cable cut");
       finish(send);
@@ -387,10 +390,10 @@ TEST_P(MessagesTest, ALostGpuEndsMessagesOnBothSides) {
       contexts.clear();
       start();
       constexpr std::uint64_t kSize = 900'000;
-      std::byte *from = make(Kind::device, kSize), *to = make(Kind::device, kSize);
-      RequestPtr receive = worker(2).tag_receive_into(kind_of(Kind::device), {to, kSize}, 7);
+      std::byte *from = make(MemoryType::device, kSize), *to = make(MemoryType::device, kSize);
+      RequestPtr receive = worker(2).tag_receive_into(kind_of(MemoryType::device), {to, kSize}, 7);
       settings.copies_until_loss = can_map ? 0 : copies;
-      RequestPtr send = endpoint(1, 2).tag_send_from(kind_of(Kind::device), {from, kSize}, 7);
+      RequestPtr send = endpoint(1, 2).tag_send_from(kind_of(MemoryType::device), {from, kSize}, 7);
       finish(receive);
       finish(send);
       EXPECT_EQ(outcome_of(receive), Outcome::failed);
@@ -434,7 +437,7 @@ TEST_P(MessagesTest, AStreamIsReachedWhenItHasDoneWhatItWasGiven) {
   settings.delay = 10;
   start();
   ucx::DeviceMemory& memory = *worker(1).device_memory();
-  std::byte *first = make(Kind::device, 100), *second = make(Kind::device, 100);
+  std::byte *first = make(MemoryType::device, 100), *second = make(MemoryType::device, 100);
   write(first, pattern(100, 5));
   Stream program = *driver.make_stream(0);
   struct Told : ucx::Completion {
@@ -442,7 +445,7 @@ TEST_P(MessagesTest, AStreamIsReachedWhenItHasDoneWhatItWasGiven) {
   } told;
   told.done = [](ucx::Completion& self, Outcome outcome) { static_cast<Told&>(self).there = outcome == Outcome::ok; };
   ASSERT_TRUE(driver.copy(program, second, first, 100).ok());
-  const Result<bool> waits = memory.when_reached(program.native, {second, kind_of(Kind::device)}, told);
+  const Result<bool> waits = memory.when_reached(program.native, {second, kind_of(MemoryType::device)}, told);
   ASSERT_TRUE(waits.ok() && !*waits);
   EXPECT_TRUE(memory.is_busy());
   EXPECT_FALSE(worker(1).arm()) << "nothing would wake it";
@@ -462,7 +465,8 @@ TEST_P(MessagesTest, AStreamOfAnotherGpuThanTheMemorys) {
   start();
   ucx::DeviceMemory& memory = *worker(1).device_memory();
   const Stream program = *driver.make_stream(1);
-  std::byte *pinned = make(Kind::pinned, 100), *there = make(Kind::device, 100, 1), *here = make(Kind::device, 100);
+  std::byte *pinned = make(MemoryType::pinned, 100), *there = make(MemoryType::device, 100, 1),
+            *here = make(MemoryType::device, 100);
   write(there, pattern(100, 3));
   struct Told : ucx::Completion {
     int times = 0;
@@ -478,8 +482,8 @@ TEST_P(MessagesTest, AStreamOfAnotherGpuThanTheMemorys) {
     at_once += reached.ok() && *reached;
   };
   ask(program.native, {pinned});
-  ask(program.native, {here, kind_of(Kind::device)});
-  ask(nullptr, {here, kind_of(Kind::device)});
+  ask(program.native, {here, kind_of(MemoryType::device)});
+  ask(nullptr, {here, kind_of(MemoryType::device)});
   until([&] { return told.times + at_once == 3; });
   EXPECT_EQ(std::memcmp(pinned, pattern(100, 3).data(), 100), 0);
   driver.destroy(program);
@@ -488,9 +492,10 @@ TEST_P(MessagesTest, AStreamOfAnotherGpuThanTheMemorys) {
 TEST_P(MessagesTest, MoreThanTheAllocationHolds) {
   start();
   ucx::DeviceMemory& memory = *worker(1).device_memory();
-  std::byte *from = make(Kind::device, 1000), *to = make(Kind::device, 500);
+  std::byte *from = make(MemoryType::device, 1000), *to = make(MemoryType::device, 500);
   ucx::Completion never;
-  const Status copied = memory.copy({to + 100, kind_of(Kind::device)}, {from, kind_of(Kind::device)}, 401, never);
+  const Status copied =
+      memory.copy({to + 100, kind_of(MemoryType::device)}, {from, kind_of(MemoryType::device)}, 401, never);
   EXPECT_EQ(copied.message(), "401 bytes of an allocation that ends 400 bytes after the address");
 }
 
@@ -501,8 +506,8 @@ TEST_P(MessagesTest, SmallOnesArriveByTheCourierToo) {
   pieces.courier = CourierUse::on;
   start();
   for (unsigned round = 0; round < 40; ++round) {
-    for (const Kind from : {Kind::device, Kind::pinned, Kind::host, Kind::pool}) {
-      for (const Kind to : {Kind::device, Kind::host}) {
+    for (const MemoryType from : {MemoryType::device, MemoryType::pinned, MemoryType::host, MemoryType::pool}) {
+      for (const MemoryType to : {MemoryType::device, MemoryType::host}) {
         const std::uint64_t size = 1 + 97 * round;
         std::byte *source = memory_of(from, size, 0), *target = memory_of(to, size, 1);
         put_in(from, source, pattern(size, round));
@@ -521,7 +526,7 @@ TEST_P(MessagesTest, SmallOnesArriveByTheCourierToo) {
 TEST_P(MessagesTest, AFewBytesThatAreGivenBackGoThroughPinnedMemory) {
   const std::unique_ptr<ucx::DeviceMemory> memory = make_device_memory({.courier = CourierUse::on});
   settings.warps = 2;
-  std::byte* device = make(Kind::device, 8);
+  std::byte* device = make(MemoryType::device, 8);
   std::vector<std::byte> host = pattern(8, 21), back(8);
   const ucx::Place there{device, memory->kind_of(device)}, here{host.data()}, home{back.data()};
   for (const auto& [to, from] : {std::pair(there, here), {home, there}}) {

@@ -33,7 +33,9 @@ class PacksTest : public GpuTest {
     ASSERT_TRUE(begun.ok()) << begun.message();
     ASSERT_TRUE(driver.finish({packer->stream(way), 0}).ok());
   }
-  std::byte* memory_of(Kind kind, std::uint64_t bytes) { return kind == Kind::vmm ? map(bytes) : make(kind, bytes); }
+  std::byte* memory_of(MemoryType kind, std::uint64_t bytes) {
+    return kind == MemoryType::vmm ? map(bytes) : make(kind, bytes);
+  }
   // As cuMemMap() makes it; the driver has no function of its own that frees it.
   std::byte* map(std::uint64_t bytes) {
     void* made = nullptr;
@@ -41,8 +43,8 @@ class PacksTest : public GpuTest {
     return static_cast<std::byte*>(made);
   }
   // There and back, between memory of those kinds. They begin so far behind the beginnings of allocations.
-  void round_trip(const std::shared_ptr<const Layout>& layout, Kind scattered = Kind::device,
-                  Kind packed = Kind::device, std::uint64_t behind = 0, std::uint64_t packed_behind = 0) {
+  void round_trip(const std::shared_ptr<const Layout>& layout, MemoryType scattered = MemoryType::device,
+                  MemoryType packed = MemoryType::device, std::uint64_t behind = 0, std::uint64_t packed_behind = 0) {
     const std::uint64_t size = layout->extent + 20;
     std::byte *const memory = memory_of(scattered, behind + size), *const piece = memory_of(
                                                                        packed, packed_behind + layout->bytes + 20);
@@ -82,7 +84,7 @@ TEST_P(PacksTest, MoveUnitsAsWideAsAllOfItAllows) {
   const auto touched = [&](const std::shared_ptr<const Layout>& layout, std::uint64_t behind = 0,
                            std::uint64_t packed_behind = 0) {
     const std::int64_t before = settings.touches;
-    round_trip(layout, Kind::device, Kind::device, behind, packed_behind);
+    round_trip(layout, MemoryType::device, MemoryType::device, behind, packed_behind);
     return static_cast<std::uint64_t>(before - settings.touches);
   };
   EXPECT_EQ(touched(of_rows(0, 16, {{30, 32}})), 4u * 30);
@@ -112,8 +114,10 @@ TEST_P(PacksTest, MoveBlocksOfAList) {
 
 TEST_P(PacksTest, MoveBetweenAllKindsOfMemory) {
   const auto layout = of_rows(4, 12, {{10, 24}, {3, 300}});
-  for (Kind scattered : {Kind::device, Kind::pinned, Kind::managed, Kind::pool, Kind::vmm})
-    for (Kind packed : {Kind::device, Kind::pinned, Kind::pool, Kind::vmm}) round_trip(layout, scattered, packed);
+  for (MemoryType scattered :
+       {MemoryType::device, MemoryType::pinned, MemoryType::managed, MemoryType::pool, MemoryType::vmm})
+    for (MemoryType packed : {MemoryType::device, MemoryType::pinned, MemoryType::pool, MemoryType::vmm})
+      round_trip(layout, scattered, packed);
 }
 
 TEST_P(PacksTest, ReachFromWhatIsMappedByHandToWhatIsMappedBehindIt) {
@@ -123,22 +127,22 @@ TEST_P(PacksTest, ReachFromWhatIsMappedByHandToWhatIsMappedBehindIt) {
   EXPECT_TRUE(gpu::memory_of(driver, *of_rows(0, 16, {{15, 140'000}}), first).ok());
   EXPECT_THAT(gpu::memory_of(driver, *of_rows(0, 16, {{16, 140'000}}), first).message(),
               HasSubstr("ends 2100016 bytes after its address, in an allocation that ends 2097152 bytes after it"));
-  std::byte* const other = make(Kind::device, chunk);
-  make(Kind::device, chunk);
+  std::byte* const other = make(MemoryType::device, chunk);
+  make(MemoryType::device, chunk);
   EXPECT_FALSE(gpu::memory_of(driver, *of_rows(0, 16, {{15, 140'000}}), other).ok());
 }
 
 TEST_P(PacksTest, LeaveToTheDriverWhatTheKernelMayNotTouch) {
-  round_trip(of_rows(4, 12, {{10, 24}, {3, 300}}), Kind::managed);
+  round_trip(of_rows(4, 12, {{10, 24}, {3, 300}}), MemoryType::managed);
   EXPECT_EQ(settings.launched, 0);
   EXPECT_EQ(settings.row_copies, 2 * 3) << "a copy for each innermost row";
-  round_trip(of_blocks({{400, 16}, {0, 64}, {160, 32}}), Kind::managed);
+  round_trip(of_blocks({{400, 16}, {0, 64}, {160, 32}}), MemoryType::managed);
   EXPECT_EQ(settings.launched, 0);
 }
 
 TEST_P(PacksTest, ReadBlocksThatLieOnOneAnother) {
-  for (Kind kind : {Kind::device, Kind::managed}) {
-    std::byte *const memory = make(kind, 100), *const piece = make(Kind::device, 100);
+  for (MemoryType kind : {MemoryType::device, MemoryType::managed}) {
+    std::byte *const memory = make(kind, 100), *const piece = make(MemoryType::device, 100);
     const std::vector<std::byte> contents = pattern(100, 1);
     write(memory, contents);
     for (std::uint64_t stride : {0, 8}) {
@@ -152,17 +156,17 @@ TEST_P(PacksTest, ReadBlocksThatLieOnOneAnother) {
 }
 
 TEST_P(PacksTest, ReadAnotherGpusMemoryWhereTheBusAllowsIt) {
-  std::byte* const there = make(Kind::device, 160, 1);
+  std::byte* const there = make(MemoryType::device, 160, 1);
   EXPECT_TRUE(packer->touches(there, 160));
   EXPECT_FALSE(packer->touches(there, 161)) << "it is not as long";
   EXPECT_FALSE(packer->touches(there, 160, true)) << "of another process it was opened at another GPU";
-  EXPECT_TRUE(packer->touches(make(Kind::device, 160), 160, true));
-  EXPECT_FALSE(packer->touches(make(Kind::pool, 160, 1), 160)) << "a pool is its GPU's";
+  EXPECT_TRUE(packer->touches(make(MemoryType::device, 160), 160, true));
+  EXPECT_FALSE(packer->touches(make(MemoryType::pool, 160, 1), 160)) << "a pool is its GPU's";
   const std::vector<std::byte> host(160);
   EXPECT_FALSE(packer->touches(host.data(), 160));
   const std::vector<std::byte> contents = pattern(160, 1);
   write(there, contents);
-  std::byte* const here = make(Kind::device, 320);
+  std::byte* const here = make(MemoryType::device, 320);
   move(Way::unpack, of_rows(0, 16, {{10, 32}}), here, there);
   for (std::uint64_t i = 0; i < 10; ++i)
     EXPECT_EQ(read(here + i * 32, 16),
@@ -173,7 +177,7 @@ TEST_P(PacksTest, ReadAnotherGpusMemoryWhereTheBusAllowsIt) {
 }
 
 TEST_P(PacksTest, ReadAnotherProcesssMemoryAtTheGpuThatItWasOpenedAt) {
-  std::byte* const memory = make(Kind::device, 160);
+  std::byte* const memory = make(MemoryType::device, 160);
   const Memory seen = *driver.look(memory);
   const Export sent{*driver.export_memory(seen), boot_number(), this_process(), seen.buffer, seen.begin, seen.size, 0};
   in_another_process([&]() -> std::string {
@@ -192,7 +196,7 @@ TEST_P(PacksTest, KeepListsAsLongAsTheProgramHasTheLayouts) {
     out.push_back(of_blocks({{32 + i, 16}, {0, 16}}));
     in.push_back(of_blocks({{64 + i, 16}, {0, 16}}));
   }
-  std::byte *const memory = make(Kind::device, 100), *const piece = make(Kind::device, 100);
+  std::byte *const memory = make(MemoryType::device, 100), *const piece = make(MemoryType::device, 100);
   const auto step = [&] {
     for (std::size_t i = 0; i < out.size(); ++i) {
       move(Way::pack, out[i], memory, piece);
@@ -210,7 +214,7 @@ TEST_P(PacksTest, KeepListsAsLongAsTheProgramHasTheLayouts) {
 }
 
 TEST_P(PacksTest, GiveTheMemoryOfListsBackWhoseLayoutsAreGone) {
-  std::byte *const memory = make(Kind::device, 100), *const piece = make(Kind::device, 100);
+  std::byte *const memory = make(MemoryType::device, 100), *const piece = make(MemoryType::device, 100);
   const auto stays = of_blocks({{32, 16}, {0, 16}, {64, 16}});
   move(Way::pack, stays, memory, piece);
   move(Way::pack, of_blocks({{32, 16}, {0, 16}}), memory, piece);
@@ -223,7 +227,7 @@ TEST_P(PacksTest, GiveTheMemoryOfListsBackWhoseLayoutsAreGone) {
 }
 
 TEST_P(PacksTest, GiveListsBackWhereThereIsNoMemoryLeftForAnother) {
-  std::byte *const memory = make(Kind::device, 100), *const piece = make(Kind::device, 100);
+  std::byte *const memory = make(MemoryType::device, 100), *const piece = make(MemoryType::device, 100);
   const auto one = of_blocks({{32, 16}, {0, 16}, {64, 16}}), other = of_blocks({{8, 8}, {32, 8}, {64, 16}, {0, 2}});
   move(Way::pack, one, memory, piece);
   settings.memory = 0;
@@ -237,7 +241,7 @@ TEST_P(PacksTest, GiveListsBackWhereThereIsNoMemoryLeftForAnother) {
 
 TEST_P(PacksTest, HoldListsThatAKernelStillReads) {
   settings.kernels = 0;  // none begins before something waits for it
-  std::byte *const memory = make(Kind::device, 4000), *const piece = make(Kind::device, 4000);
+  std::byte *const memory = make(MemoryType::device, 4000), *const piece = make(MemoryType::device, 4000);
   const std::vector<std::byte> contents = pattern(4000, 1);
   write(memory, contents);
   std::vector<std::shared_ptr<const void>> held;
@@ -256,7 +260,7 @@ TEST_P(PacksTest, HoldListsThatAKernelStillReads) {
 
 TEST_P(PacksTest, RefuseMemoryThatWasFreedOrIsNotAsLong) {
   const auto layout = of_rows(0, 16, {{10, 32}});
-  std::byte *const memory = make(Kind::device, 303), *const piece = make(Kind::device, 160);
+  std::byte *const memory = make(MemoryType::device, 303), *const piece = make(MemoryType::device, 160);
   EXPECT_THAT(
       packer->begin(Way::pack, layout, memory, piece).message(),
       HasSubstr("a layout that ends 304 bytes after its address, in an allocation that ends 303 bytes after it"));
@@ -266,7 +270,7 @@ TEST_P(PacksTest, RefuseMemoryThatWasFreedOrIsNotAsLong) {
 }
 
 TEST_P(PacksTest, AnswerWhatTheDriverRefuses) {
-  std::byte *const memory = make(Kind::device, 400), *const piece = make(Kind::device, 400);
+  std::byte *const memory = make(MemoryType::device, 400), *const piece = make(MemoryType::device, 400);
   settings.launches = 0;
   EXPECT_FALSE(packer->begin(Way::pack, of_rows(0, 16, {{10, 32}}), memory, piece).ok());
   settings.launches = -1;
@@ -282,7 +286,7 @@ TEST_P(PacksTest, SayWhyAGpuHasNoKernelAndCopyRowsThere) {
   ASSERT_FALSE(none.ok());
   EXPECT_THAT(none.message(), HasSubstr("does not compile pack.cu"));
   const std::unique_ptr<Packer> there = std::move(*Packer::make(driver, 1, rooms));
-  std::byte *const memory = make(Kind::device, 400, 1), *const piece = make(Kind::device, 400, 1);
+  std::byte *const memory = make(MemoryType::device, 400, 1), *const piece = make(MemoryType::device, 400, 1);
   const std::vector<std::byte> contents = pattern(400, 1);
   write(memory, contents);
   const auto layout = of_rows(4, 12, {{5, 24}, {3, 130}});

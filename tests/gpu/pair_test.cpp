@@ -28,7 +28,8 @@ void fault(Pair& pair, const std::string& what) {
   if (++faults < 20) std::fprintf(stderr, "process %d: %s\n", pair.rank(), what.c_str());
 }
 
-constexpr Kind kAll[] = {Kind::host, Kind::pinned, Kind::device, Kind::managed, Kind::pool};
+constexpr MemoryType kAll[] = {MemoryType::host, MemoryType::pinned, MemoryType::device, MemoryType::managed,
+                               MemoryType::pool};
 
 // Each sends to the other, from each kind of memory to each, unaligned.
 int contents(Pair& pair) {
@@ -36,11 +37,11 @@ int contents(Pair& pair) {
   struct Memory {
     std::byte *out, *in;
   };
-  std::map<Kind, Memory> all;
-  for (Kind kind : kAll) all[kind] = {pair.make(kind, largest + 16), pair.make(kind, largest + 16)};
+  std::map<MemoryType, Memory> all;
+  for (MemoryType kind : kAll) all[kind] = {pair.make(kind, largest + 16), pair.make(kind, largest + 16)};
   unsigned seed = 0;
-  for (Kind from : kAll) {
-    for (Kind to : kAll) {
+  for (MemoryType from : kAll) {
+    for (MemoryType to : kAll) {
       for (std::uint64_t size : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{13}, std::uint64_t{4096},
                                  std::uint64_t{65'537}, largest}) {
         for (std::uint64_t offset : {0, 3}) {
@@ -67,8 +68,8 @@ int contents(Pair& pair) {
 int largest_of_all(Pair& pair) {
   const std::uint64_t size = kOnFakes ? (std::uint64_t{5} << 20) + 7 : (std::uint64_t{1} << 30) + 7;
   unsigned seed = 0;
-  for (Kind kind : kAll) {
-    for (const auto& [from, to] : {std::pair(kind, Kind::device), std::pair(Kind::device, kind)}) {
+  for (MemoryType kind : kAll) {
+    for (const auto& [from, to] : {std::pair(kind, MemoryType::device), std::pair(MemoryType::device, kind)}) {
       ++seed;
       std::byte *out = pair.make(from, size + 3) + 3, *in = pair.make(to, size + 1) + 1;
       pair.fill(from, out, size, 2 * seed + static_cast<unsigned>(pair.rank()));
@@ -91,20 +92,20 @@ int largest_of_all(Pair& pair) {
 int freed(Pair& pair) {
   for (unsigned round = 1; round <= 12; ++round) {
     const std::uint64_t size = (round % 3 + 1) * 700'000;
-    std::byte *out = pair.make(Kind::device, size), *in = pair.make(Kind::device, size);
-    pair.fill(Kind::device, out, size, 2 * round + static_cast<unsigned>(pair.rank()));
-    pair.fill(Kind::device, in, size, 1000);
+    std::byte *out = pair.make(MemoryType::device, size), *in = pair.make(MemoryType::device, size);
+    pair.fill(MemoryType::device, out, size, 2 * round + static_cast<unsigned>(pair.rank()));
+    pair.fill(MemoryType::device, in, size, 1000);
     pair.barrier();
-    RequestPtr receive = pair.worker().tag_receive_into(pair.kind_of(Kind::device), {in, size}, round);
-    RequestPtr send = pair.peer().tag_send_from(pair.kind_of(Kind::device), {out, size}, round);
+    RequestPtr receive = pair.worker().tag_receive_into(pair.kind_of(MemoryType::device), {in, size}, round);
+    RequestPtr send = pair.peer().tag_send_from(pair.kind_of(MemoryType::device), {out, size}, round);
     pair.wait(receive);
     pair.wait(send);
-    if (!pair.holds(Kind::device, in, size, 2 * round + static_cast<unsigned>(1 - pair.rank()))) {
+    if (!pair.holds(MemoryType::device, in, size, 2 * round + static_cast<unsigned>(1 - pair.rank()))) {
       fault(pair, "round " + std::to_string(round) + ": other contents");
     }
     pair.barrier();
-    pair.free(Kind::device, out);
-    pair.free(Kind::device, in);
+    pair.free(MemoryType::device, out);
+    pair.free(MemoryType::device, in);
   }
   return faults == 0 ? 0 : 1;
 }
@@ -112,8 +113,8 @@ int freed(Pair& pair) {
 // The first process puts into the other's memory, and gets from it.
 int one_sided(Pair& pair) {
   const std::uint64_t largest = pair.way().largest;
-  for (Kind there : {Kind::device, Kind::managed, Kind::pool}) {
-    for (Kind here : kAll) {
+  for (MemoryType there : {MemoryType::device, MemoryType::managed, MemoryType::pool}) {
+    for (MemoryType here : kAll) {
       std::byte* memory = pair.make(pair.rank() == 0 ? here : there, largest);
       if (pair.rank() == 1) {
         auto registered = pair.worker().register_memory({memory, largest}, pair.kind_of(there));
@@ -149,22 +150,22 @@ int by_hand(Pair& pair) {
   if (std::string(pair.driver().vendor()) != "cuda") return 0;
   const Imports& imports = Imports::of(pair.driver());
   const std::size_t kept = imports.mapped();  // of earlier pairs
-  std::byte* const in = pair.make(Kind::device, 2 * kPiece);
+  std::byte* const in = pair.make(MemoryType::device, 2 * kPiece);
   by_hand::Pieces pieces(pair.gpu(), 3);
   for (std::size_t piece = 0; piece < 3; ++piece) pieces.map(piece, piece < 2);
   unsigned seed = 0;
   const auto exchange = [&](std::byte* out, std::uint64_t size, std::uint64_t maps) {
     ++seed;
     const std::uint64_t before = imports.maps();
-    pair.fill(Kind::device, out, size, 2 * seed + static_cast<unsigned>(pair.rank()));
-    pair.fill(Kind::device, in, size, 1000);
+    pair.fill(MemoryType::device, out, size, 2 * seed + static_cast<unsigned>(pair.rank()));
+    pair.fill(MemoryType::device, in, size, 1000);
     pair.barrier();
-    RequestPtr receive = pair.worker().tag_receive_into(pair.kind_of(Kind::device), {in, size}, seed);
-    RequestPtr send = pair.peer().tag_send_from(pair.kind_of(Kind::device), {out, size}, seed);
+    RequestPtr receive = pair.worker().tag_receive_into(pair.kind_of(MemoryType::device), {in, size}, seed);
+    RequestPtr send = pair.peer().tag_send_from(pair.kind_of(MemoryType::device), {out, size}, seed);
     pair.wait(receive);
     pair.wait(send);
     const std::string which = "message " + std::to_string(seed);
-    if (!pair.holds(Kind::device, in, size, 2 * seed + static_cast<unsigned>(1 - pair.rank())))
+    if (!pair.holds(MemoryType::device, in, size, 2 * seed + static_cast<unsigned>(1 - pair.rank())))
       fault(pair, which + ": other contents");
     if (const std::uint64_t made = imports.maps() - before; made != (pair.way().maps ? maps : 0))
       fault(pair, which + ": " + std::to_string(made) + " mappings were made");
@@ -190,8 +191,8 @@ int by_hand(Pair& pair) {
 // The other process ends in the middle of many large messages.
 int dies(Pair& pair) {
   const std::uint64_t size = pair.way().largest;
-  const ucx::MemoryKind kind = pair.kind_of(Kind::device);
-  std::byte *out = pair.make(Kind::device, size), *in = pair.make(Kind::device, size);
+  const ucx::MemoryKind kind = pair.kind_of(MemoryType::device);
+  std::byte *out = pair.make(MemoryType::device, size), *in = pair.make(MemoryType::device, size);
   pair.barrier();
   std::vector<RequestPtr> requests;
   for (unsigned i = 0; i < 20; ++i) {

@@ -21,11 +21,11 @@
 namespace {
 
 using periapt::gpu::Driver;
-using periapt::gpu::Kind;
+using periapt::gpu::MemoryType;
 using periapt::gpu::Stream;
 
 constexpr int cell_count = 13;
-constexpr Kind kinds[] = {Kind::device, Kind::pinned, Kind::managed, Kind::pool};
+constexpr MemoryType kinds[] = {MemoryType::device, MemoryType::pinned, MemoryType::managed, MemoryType::pool};
 
 template <class T>
 T must(periapt::Result<T> result) {
@@ -102,7 +102,7 @@ class Cell : public CBase_Cell {
   std::vector<int> written_;  // stays until the stream has read it
 
   std::size_t made_size() const { return crowd ? 0 : size_; }
-  Kind kind() const { return kinds[thisIndex % 4]; }
+  MemoryType kind() const { return kinds[thisIndex % 4]; }
   std::byte* as_bytes(int* memory) const { return reinterpret_cast<std::byte*>(memory); }
   int seed() const { return 100 * thisIndex + round_; }
   void come() {
@@ -110,7 +110,7 @@ class Cell : public CBase_Cell {
     stream_ = must(driver().make_stream(gpu()));
   }
   void make_by_hand() {
-    if (!crowd) made_ = reinterpret_cast<int*>(must(driver().allocate(gpu(), Kind::device, size_ * sizeof(int))));
+    if (!crowd) made_ = reinterpret_cast<int*>(must(driver().allocate(gpu(), MemoryType::device, size_ * sizeof(int))));
   }
   // The stream has not done it when this returns.
   void fill() {
@@ -122,8 +122,9 @@ class Cell : public CBase_Cell {
   void demand_whole() {
     for (int* memory : {own_, made_}) {
       const auto found = must(driver().look(memory));
-      DEMAND(found.kind == (memory == own_ ? kind() : Kind::device));
-      const bool stays = found.kind == Kind::device || found.kind == Kind::pool;  // the driver moves the others
+      DEMAND(found.kind == (memory == own_ ? kind() : MemoryType::device));
+      const bool stays =
+          found.kind == MemoryType::device || found.kind == MemoryType::pool;  // the driver moves the others
       DEMAND(!stays || found.gpu == gpu());
       std::vector<int> values(size_);
       must(driver().copy(stream_, values.data(), memory, size_ * sizeof(int)));
@@ -144,7 +145,7 @@ class Cell : public CBase_Cell {
   ~Cell() override {
     driver().destroy(stream_);
     if (own_) must(driver().free(gpu(), kind(), as_bytes(own_)));
-    if (made_) must(driver().free(gpu(), Kind::device, as_bytes(made_)));
+    if (made_) must(driver().free(gpu(), MemoryType::device, as_bytes(made_)));
   }
   void pup(PUP::er& p) {
     p | round_;

@@ -50,13 +50,13 @@ class DevicePup : public GpuTest {
     }
     return "";
   }
-  char* filled(Kind kind, std::uint64_t bytes, unsigned seed) {
+  char* filled(MemoryType kind, std::uint64_t bytes, unsigned seed) {
     std::byte* memory = make(kind, bytes);
     write(memory, pattern(bytes, seed));
     return reinterpret_cast<char*>(memory);
   }
   /// Whatever driver made it.
-  static void expect_and_free(char* memory, Kind kind, const std::vector<std::byte>& contents) {
+  static void expect_and_free(char* memory, MemoryType kind, const std::vector<std::byte>& contents) {
     const Result<Contents> found = Contents::at(memory, contents.size());
     ASSERT_TRUE(found.ok()) << found.message();
     EXPECT_EQ(found->kind(), kind);
@@ -71,7 +71,7 @@ class DevicePup : public GpuTest {
 };
 
 TEST_P(DevicePup, MemoryOfEachKindComesAsTheSameWithItsContents) {
-  for (Kind kind : {Kind::pinned, Kind::device, Kind::managed, Kind::pool}) {
+  for (MemoryType kind : {MemoryType::pinned, MemoryType::device, MemoryType::managed, MemoryType::pool}) {
     SCOPED_TRACE(name_of(kind));
     char* const memory = filled(kind, 12'345, 3);
     char* const copy = unpacked(packed(memory, 12'345), 12'345);
@@ -82,12 +82,12 @@ TEST_P(DevicePup, MemoryOfEachKindComesAsTheSameWithItsContents) {
 
 TEST_P(DevicePup, WhatIsNullOrHasNoElementsComesAsNull) {
   EXPECT_EQ(unpacked(packed(nullptr, 1000), 1000), nullptr);
-  EXPECT_EQ(unpacked(packed(filled(Kind::device, 10, 1), 0), 0), nullptr);
+  EXPECT_EQ(unpacked(packed(filled(MemoryType::device, 10, 1), 0), 0), nullptr);
 }
 
 TEST_P(DevicePup, AStreamWithoutMemoryOfItsOwnTakesItPieceByPiece) {
   constexpr std::size_t kBytes = (9 << 20) + 5;
-  char* memory = filled(Kind::device, kBytes, 4);
+  char* memory = filled(MemoryType::device, kBytes, 4);
   std::FILE* file = std::tmpfile();
   ASSERT_NE(file, nullptr);
   {
@@ -98,25 +98,25 @@ TEST_P(DevicePup, AStreamWithoutMemoryOfItsOwnTakesItPieceByPiece) {
   char* copy = nullptr;
   PUP::fromDisk p(file);
   p | PUP::device(copy, kBytes);
-  expect_and_free(copy, Kind::device, pattern(kBytes, 4));
+  expect_and_free(copy, MemoryType::device, pattern(kBytes, 4));
   std::fclose(file);
 }
 
 TEST_P(DevicePup, AStreamThatDeletesGivesTheMemoryBack) {
-  char* memory = reinterpret_cast<char*>(*driver.allocate(0, Kind::device, 100));
+  char* memory = reinterpret_cast<char*>(*driver.allocate(0, MemoryType::device, 100));
   char* const was = memory;
   std::vector<char> bytes(200);
   PUP::toMem p(bytes.data(), bytes.size());
   p.becomeDeleting();
   p | PUP::device(memory, 100);
   EXPECT_EQ(memory, nullptr);
-  EXPECT_EQ(driver.look(was)->kind, Kind::host);
+  EXPECT_EQ(driver.look(was)->kind, MemoryType::host);
 }
 
 TEST_P(DevicePup, WhatTheProgramMakesGetsTheElementsAlone) {
   void* mapped = nullptr;
   ASSERT_EQ(fake_gpu::function<int(void**, std::size_t)>(GetParam(), "periapt_fake_gpu_map")(&mapped, 5000), 0);
-  char *vmm = static_cast<char*>(mapped), *from = filled(Kind::device, 5000, 6);
+  char *vmm = static_cast<char*>(mapped), *from = filled(MemoryType::device, 5000, 6);
   std::vector<char> bytes(6000);
   PUP::toMem out(bytes.data(), bytes.size());
   out | PUP::device_contents(from, 5000);
@@ -132,7 +132,7 @@ TEST_P(DevicePup, WhatTheProgramMakesGetsTheElementsAlone) {
 }
 
 TEST_P(DevicePup, WhatCannotBeIsASentence) {
-  char* const memory = filled(Kind::device, 1000, 7);
+  char* const memory = filled(MemoryType::device, 1000, 7);
   std::vector<char> bytes = packed(memory, 1000);
   EXPECT_THAT(said([&] { packed(memory, 1001); }), HasSubstr("1001 bytes of an allocation of 1000"));
   EXPECT_THAT(said([&] { unpacked(bytes, 999); }), HasSubstr("999 bytes are to be unpacked, and 1000 were packed"));
@@ -147,7 +147,8 @@ TEST_P(DevicePup, WhatCannotBeIsASentence) {
 }
 
 TEST_P(DevicePup, AllThatAGpuWasGivenIsDoneWhenAllOfItIsWaitedFor) {
-  std::byte *pinned = make(Kind::pinned, 100), *here = make(Kind::device, 100), *there = make(Kind::device, 100, 1);
+  std::byte *pinned = make(MemoryType::pinned, 100), *here = make(MemoryType::device, 100),
+            *there = make(MemoryType::device, 100, 1);
   std::vector<Stream> streams;
   for (int gpu : {0, 0, 1}) {
     streams.push_back(*driver.make_stream(gpu));

@@ -37,7 +37,7 @@ using ucx::RequestPtr;
 const fake_verbs::InPlace verbs_in_place;
 fake_verbs::Faults& faults() { return fake_verbs::faults(); }
 
-bool is_a_gpus(Kind kind) { return is_on_device(kind) || kind == Kind::managed; }
+bool is_a_gpus(MemoryType kind) { return is_on_device(kind) || kind == MemoryType::managed; }
 
 class RdmaTest : public GpuTest {
  protected:
@@ -100,28 +100,29 @@ class RdmaTest : public GpuTest {
     return outcome_of(request);
   }
 
-  MemoryKind kind_of(Kind kind) const {
+  MemoryKind kind_of(MemoryType kind) const {
     const bool cuda = std::string(GetParam()) == "cuda";
-    if (kind == Kind::managed) return cuda ? MemoryKind::cuda_managed : MemoryKind::hip_managed;
+    if (kind == MemoryType::managed) return cuda ? MemoryKind::cuda_managed : MemoryKind::hip_managed;
     return is_on_device(kind) ? (cuda ? MemoryKind::cuda : MemoryKind::hip) : MemoryKind::host;
   }
-  std::byte* memory_of(Kind kind, std::uint64_t bytes) {
-    if (kind == Kind::host) return plain.emplace_back(bytes).data();
-    if (kind != Kind::vmm) return make(kind, bytes);
+  std::byte* memory_of(MemoryType kind, std::uint64_t bytes) {
+    if (kind == MemoryType::host) return plain.emplace_back(bytes).data();
+    if (kind != MemoryType::vmm) return make(kind, bytes);
     void* made = nullptr;
     EXPECT_EQ(fake_gpu::function<int(void**, std::size_t)>(GetParam(), "periapt_fake_gpu_map")(&made, bytes), 0);
     return static_cast<std::byte*>(made);
   }
-  void put_in(Kind kind, std::byte* memory, const std::vector<std::byte>& bytes) {
+  void put_in(MemoryType kind, std::byte* memory, const std::vector<std::byte>& bytes) {
     if (bytes.empty()) return;
-    kind == Kind::host ? static_cast<void>(std::memcpy(memory, bytes.data(), bytes.size())) : write(memory, bytes);
+    kind == MemoryType::host ? static_cast<void>(std::memcpy(memory, bytes.data(), bytes.size()))
+                             : write(memory, bytes);
   }
-  std::vector<std::byte> taken_from(Kind kind, const std::byte* memory, std::uint64_t size) {
-    if (kind == Kind::host || size == 0) return {memory, memory + size};
+  std::vector<std::byte> taken_from(MemoryType kind, const std::byte* memory, std::uint64_t size) {
+    if (kind == MemoryType::host || size == 0) return {memory, memory + size};
     return read(memory, size);
   }
   /// A message from the first worker to the second, from one kind of memory to another; the contents are looked at.
-  void send(Kind from, std::byte* source, Kind into, std::byte* target, std::uint64_t size, unsigned seed) {
+  void send(MemoryType from, std::byte* source, MemoryType into, std::byte* target, std::uint64_t size, unsigned seed) {
     const std::vector<std::byte> bytes = pattern(size, seed);
     put_in(from, source, bytes);
     put_in(into, target, std::vector<std::byte>(size, std::byte{0x77}));
@@ -139,8 +140,8 @@ class RdmaTest : public GpuTest {
     EXPECT_EQ(finish(sent), Outcome::ok);
   }
   void send_device(std::uint64_t size, unsigned seed) {
-    std::byte *source = make(Kind::device, size), *target = make(Kind::device, size);
-    send(Kind::device, source, Kind::device, target, size, seed);
+    std::byte *source = make(MemoryType::device, size), *target = make(MemoryType::device, size);
+    send(MemoryType::device, source, MemoryType::device, target, size, seed);
     free(source);
     free(target);
   }
@@ -213,9 +214,9 @@ TEST_P(RdmaTest, ContentsSurviveFromEveryKindOfMemoryToEveryKind) {
     nodes[1].shares = mixture.second;
     start();
     unsigned seed = 0;
-    for (Kind from : kAll) {
+    for (MemoryType from : kAll) {
       std::byte* source = memory_of(from, kLargest + kOffset);
-      for (Kind into : kAll) {
+      for (MemoryType into : kAll) {
         if (!is_a_gpus(from) && !is_a_gpus(into)) continue;
         std::byte* target = memory_of(into, kLargest + kOffset);
         for (std::uint64_t size : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{13}, std::uint64_t{9'000},
@@ -236,14 +237,14 @@ TEST_P(RdmaTest, WhatAdaptersReachIsNotCopied) {
   for (const char* way : {"get", "put"}) {
     options["+rendezvous"] = way;
     start();
-    std::byte *source = make(Kind::device, 3 << 20), *target = make(Kind::device, 3 << 20);
+    std::byte *source = make(MemoryType::device, 3 << 20), *target = make(MemoryType::device, 3 << 20);
     std::vector<std::byte> host(3 << 20);
     const struct {
       MemoryKind from, into;
       std::byte *source, *target;
-    } messages[] = {{kind_of(Kind::device), kind_of(Kind::device), source, target},
-                    {kind_of(Kind::device), MemoryKind::host, source, host.data()},
-                    {MemoryKind::host, kind_of(Kind::device), host.data(), target}};
+    } messages[] = {{kind_of(MemoryType::device), kind_of(MemoryType::device), source, target},
+                    {kind_of(MemoryType::device), MemoryKind::host, source, host.data()},
+                    {MemoryKind::host, kind_of(MemoryType::device), host.data(), target}};
     for (const auto& message : messages) {
       settings.copies = 0;
       faults().one_sided[0] = 0;
@@ -262,11 +263,11 @@ TEST_P(RdmaTest, OneSideThatAdaptersReachIsNotCopiedWhateverTheOther) {
     nodes[0].shares = first;
     nodes[1].shares = !first;
     start();
-    std::byte *source = make(Kind::device, 1 << 20), *target = make(Kind::device, 1 << 20);
+    std::byte *source = make(MemoryType::device, 1 << 20), *target = make(MemoryType::device, 1 << 20);
     write(source, pattern(1 << 20, 5));
     settings.copies = 0;
     faults().one_sided[0] = 0;
-    transfer(kind_of(Kind::device), source, kind_of(Kind::device), target, 1 << 20);
+    transfer(kind_of(MemoryType::device), source, kind_of(MemoryType::device), target, 1 << 20);
     EXPECT_EQ(settings.copies, 16) << "one for each piece of the side that is not reached";
     EXPECT_EQ(faults().one_sided[0], 1u << 20);
     EXPECT_TRUE(read(target, 1 << 20) == pattern(1 << 20, 5));
@@ -281,13 +282,13 @@ TEST_P(RdmaTest, PutsAndGetsReachEveryKindOfMemory) {
     nodes[1].shares = mixture.second;
     start();
     unsigned seed = 0;
-    for (Kind there : kAll) {
+    for (MemoryType there : kAll) {
       std::byte* remote = memory_of(there, kLargest + kOffset);
       auto memory = nodes[1].worker->register_memory({remote, kLargest + kOffset}, kind_of(there));
       ASSERT_TRUE(memory.ok()) << memory.message();
       auto key = to[0]->unpack(nodes[1].worker->pack_key(*memory));
       ASSERT_TRUE(key.ok()) << key.message();
-      for (Kind here : kAll) {
+      for (MemoryType here : kAll) {
         if (!is_a_gpus(here) && !is_a_gpus(there)) continue;
         std::byte* local = memory_of(here, kLargest);
         for (std::uint64_t size : {std::uint64_t{0}, std::uint64_t{9}, std::uint64_t{5'000}, kLargest}) {
@@ -313,12 +314,12 @@ TEST_P(RdmaTest, PutsAndGetsReachEveryKindOfMemory) {
 // Its address comes back with other memory, of another size too.
 TEST_P(RdmaTest, FreedMemoryIsNotReachedByItsOldRegistration) {
   start();
-  std::byte* target = make(Kind::device, 900'000);
+  std::byte* target = make(MemoryType::device, 900'000);
   for (unsigned round = 1; round <= 12; ++round) {
     const std::uint64_t size = (round % 3 + 1) * 300'000;
-    std::byte* source = make(Kind::device, size);
-    send(Kind::device, source, Kind::device, target, size, round);
-    send(Kind::device, source, Kind::device, target, size, 100 + round);
+    std::byte* source = make(MemoryType::device, size);
+    send(MemoryType::device, source, MemoryType::device, target, size, round);
+    send(MemoryType::device, source, MemoryType::device, target, size, 100 + round);
     free(source);
     if (HasFatalFailure()) return;
   }
@@ -327,11 +328,11 @@ TEST_P(RdmaTest, FreedMemoryIsNotReachedByItsOldRegistration) {
 
 TEST_P(RdmaTest, WhatIsFreedIsLetGoSoonAfterAndWhatIsNotStaysRegistered) {
   start();
-  std::byte *source = make(Kind::device, 100'000), *target = make(Kind::device, 100'000);
-  send(Kind::device, source, Kind::device, target, 100'000, 1);
+  std::byte *source = make(MemoryType::device, 100'000), *target = make(MemoryType::device, 100'000);
+  send(MemoryType::device, source, MemoryType::device, target, 100'000, 1);
   EXPECT_EQ(faults().dma_bufs, 2);
   const std::int64_t shared = settings.shared;
-  send(Kind::device, source + 500, Kind::device, target, 90'000, 2);
+  send(MemoryType::device, source + 500, MemoryType::device, target, 90'000, 2);
   EXPECT_EQ(settings.shared, shared) << "both are registered whole";
   free(source);
   for (int i = 0; i < 20'000; ++i) nodes[0].worker->progress();
@@ -379,10 +380,10 @@ TEST_P(RdmaTest, WithoutADmaBufAModuleOfTheKernelsMayKnowTheAddresses) {
     settings.dma_buf = gives ? 1 : -1;
     if (gives) faults().fails["ibv_reg_dmabuf_mr"] = {0, EOPNOTSUPP};
     start();
-    std::byte *source = make(Kind::device, 500'000), *target = make(Kind::device, 500'000);
-    send(Kind::device, source, Kind::device, target, 500'000, 1);
+    std::byte *source = make(MemoryType::device, 500'000), *target = make(MemoryType::device, 500'000);
+    send(MemoryType::device, source, MemoryType::device, target, 500'000, 1);
     settings.copies = 0;
-    transfer(kind_of(Kind::device), source, kind_of(Kind::device), target, 500'000);
+    transfer(kind_of(MemoryType::device), source, kind_of(MemoryType::device), target, 500'000);
     EXPECT_EQ(settings.copies, 0);
     end();
     settings.dma_buf = 1;
@@ -396,10 +397,10 @@ TEST_P(RdmaTest, AnAdapterThatRefusesLeavesItToTheOthers) {
     // The sender's memory by both, then the receiver's by both.
     faults().fails["ibv_reg_dmabuf_mr"] = {taken, EOPNOTSUPP};
     start();
-    std::byte *source = make(Kind::device, 2'000'000), *target = make(Kind::device, 2'000'000);
+    std::byte *source = make(MemoryType::device, 2'000'000), *target = make(MemoryType::device, 2'000'000);
     write(source, pattern(2'000'000, 9));
     settings.copies = 0;
-    transfer(kind_of(Kind::device), source, kind_of(Kind::device), target, 2'000'000);
+    transfer(kind_of(MemoryType::device), source, kind_of(MemoryType::device), target, 2'000'000);
     EXPECT_EQ(settings.copies == 0, taken == 3) << taken << " registrations: " << settings.copies << " copies";
     EXPECT_TRUE(read(target, 2'000'000) == pattern(2'000'000, 9));
     for (unsigned seed = 1; seed <= 3; ++seed) send_device(2'000'000, seed);
@@ -415,10 +416,10 @@ TEST_P(RdmaTest, MemoryOfAGpuGoesOverTheAdaptersThatAreNearestToIt) {
   for (const char* way : {"get", "put"}) {
     options["+rendezvous"] = way;
     start();
-    std::byte* on_first[] = {make(Kind::device, kSize), make(Kind::device, kSize)};
-    std::byte* on_second[] = {make(Kind::device, kSize, 1), make(Kind::device, kSize, 1)};
+    std::byte* on_first[] = {make(MemoryType::device, kSize), make(MemoryType::device, kSize)};
+    std::byte* on_second[] = {make(MemoryType::device, kSize, 1), make(MemoryType::device, kSize, 1)};
     std::vector<std::byte> host(kSize);
-    const MemoryKind device = kind_of(Kind::device);
+    const MemoryKind device = kind_of(MemoryType::device);
     const auto carried = [&](MemoryKind from, std::byte* source, MemoryKind into, std::byte* target,
                              std::uint64_t size) {
       settings.copies = 0;
@@ -451,11 +452,11 @@ TEST_P(RdmaTest, WhatAnotherAdapterTakesIsNotReachedByTheOneThatLeadsToThePeer) 
   faults().fails["ibv_reg_dmabuf_mr"] = {2, EOPNOTSUPP};
   start();
   constexpr std::uint64_t kSize = 1 << 20;
-  std::byte *source = make(Kind::device, kSize), *target = make(Kind::device, kSize, 1);
+  std::byte *source = make(MemoryType::device, kSize), *target = make(MemoryType::device, kSize, 1);
   write(source, pattern(kSize, 3));
   settings.copies = 0;
   faults().one_sided = {};
-  transfer(kind_of(Kind::device), source, kind_of(Kind::device), target, kSize);
+  transfer(kind_of(MemoryType::device), source, kind_of(MemoryType::device), target, kSize);
   EXPECT_EQ(faults().fails["ibv_reg_dmabuf_mr"].struck, 1) << "the sender's, by the second adapter";
   EXPECT_EQ(settings.copies, 16) << "one for each piece of the sender's";
   EXPECT_EQ(faults().one_sided[0], 0u);
@@ -482,12 +483,12 @@ TEST_P(RdmaTest, MessagesThatAreUnderWayEndWhenAnAdapterGoes) {
           std::vector<Message> all;
           for (unsigned i = 0; i < 6; ++i) {
             Message& message = all.emplace_back();
-            message.source = make(Kind::device, kSize), message.target = make(Kind::device, kSize);
+            message.source = make(MemoryType::device, kSize), message.target = make(MemoryType::device, kSize);
             write(message.source, pattern(kSize, i));
             const std::size_t from = i % 2;
             message.receive =
-                nodes[1 - from].worker->tag_receive_into(kind_of(Kind::device), {message.target, kSize}, i);
-            message.send = to[from]->tag_send_from(kind_of(Kind::device), {message.source, kSize}, i);
+                nodes[1 - from].worker->tag_receive_into(kind_of(MemoryType::device), {message.target, kSize}, i);
+            message.send = to[from]->tag_send_from(kind_of(MemoryType::device), {message.source, kSize}, i);
           }
           for (int i = 0; i < 20; ++i) nodes[i % 2].worker->progress();
           lose(device);
@@ -507,11 +508,11 @@ TEST_P(RdmaTest, MessagesThatAreUnderWayEndWhenAnAdapterGoes) {
 
 TEST_P(RdmaTest, PutsAndGetsGoOnWhenTheAdapterGoes) {
   for (const bool shares : {true, false}) {
-    for (const Kind here : {Kind::device, Kind::host}) {
+    for (const MemoryType here : {MemoryType::device, MemoryType::host}) {
       nodes[0].shares = shares;
       start();
-      std::byte *remote = make(Kind::device, kLargest), *local = memory_of(here, kLargest);
-      auto memory = nodes[1].worker->register_memory({remote, kLargest}, kind_of(Kind::device));
+      std::byte *remote = make(MemoryType::device, kLargest), *local = memory_of(here, kLargest);
+      auto memory = nodes[1].worker->register_memory({remote, kLargest}, kind_of(MemoryType::device));
       auto key = to[0]->unpack(nodes[1].worker->pack_key(*memory));
       const auto address = reinterpret_cast<std::uintptr_t>(remote);
       for (unsigned round = 0; round < 4; ++round) {
@@ -549,12 +550,12 @@ TEST_P(RdmaTest, WithoutAPieceMessagesWait) {
   for (unsigned i = 0; i < 24; ++i) {
     Message& message = all.emplace_back();
     message.size = i % 3 == 0 ? 100 : 100'000;
-    message.source = make(Kind::device, message.size), message.target = make(Kind::device, message.size);
+    message.source = make(MemoryType::device, message.size), message.target = make(MemoryType::device, message.size);
     write(message.source, pattern(message.size, i));
     const std::size_t from = i % 2;
     message.receive =
-        nodes[1 - from].worker->tag_receive_into(kind_of(Kind::device), {message.target, message.size}, i);
-    message.send = to[from]->tag_send_from(kind_of(Kind::device), {message.source, message.size}, i);
+        nodes[1 - from].worker->tag_receive_into(kind_of(MemoryType::device), {message.target, message.size}, i);
+    message.send = to[from]->tag_send_from(kind_of(MemoryType::device), {message.source, message.size}, i);
   }
   for (unsigned i = 0; i < all.size(); ++i) {
     EXPECT_EQ(finish(all[i].receive), Outcome::ok) << i;
@@ -571,11 +572,12 @@ TEST_P(RdmaTest, ALostGpuEndsMessagesOnBothSides) {
       nodes[0].shares = first;
       nodes[1].shares = !first;
       start();
-      std::byte *source = make(Kind::device, kLargest), *target = make(Kind::device, kLargest);
+      std::byte *source = make(MemoryType::device, kLargest), *target = make(MemoryType::device, kLargest);
       {
-        const RequestPtr receive = nodes[1].worker->tag_receive_into(kind_of(Kind::device), {target, kLargest}, 7);
+        const RequestPtr receive =
+            nodes[1].worker->tag_receive_into(kind_of(MemoryType::device), {target, kLargest}, 7);
         settings.copies_until_loss = copies;
-        const RequestPtr sent = to[0]->tag_send_from(kind_of(Kind::device), {source, kLargest}, 7);
+        const RequestPtr sent = to[0]->tag_send_from(kind_of(MemoryType::device), {source, kLargest}, 7);
         EXPECT_EQ(finish(receive), Outcome::failed);
         finish(sent);
       }
@@ -592,7 +594,8 @@ TEST_P(RdmaTest, ALostGpuEndsMessagesOnBothSides) {
 TEST_P(RdmaTest, AKeyOfFewBytesHasWhatEachAdapterKnows) {
   faults().devices = 2;
   start();
-  auto memory = nodes[1].worker->register_memory({make(Kind::device, 100'000), 100'000}, kind_of(Kind::device));
+  auto memory =
+      nodes[1].worker->register_memory({make(MemoryType::device, 100'000), 100'000}, kind_of(MemoryType::device));
   ASSERT_TRUE(memory.ok()) << memory.message();
   const auto names = [&](std::uint64_t most) {
     std::vector<std::string> all;
@@ -607,8 +610,8 @@ TEST_P(RdmaTest, AKeyOfFewBytesHasWhatEachAdapterKnows) {
 TEST_P(RdmaTest, WhatAdaptersWriteIsNotForTheCourierAndTheDriverIsTold) {
   settings.in_time = 0;
   start();
-  std::byte *source = make(Kind::device, 100'000), *other = make(Kind::device, 100'000);
-  send(Kind::device, source, Kind::host, memory_of(Kind::host, 100'000), 100'000, 1);
+  std::byte *source = make(MemoryType::device, 100'000), *other = make(MemoryType::device, 100'000);
+  send(MemoryType::device, source, MemoryType::host, memory_of(MemoryType::host, 100'000), 100'000, 1);
   EXPECT_EQ(settings.in_time, std::string(GetParam()) == "cuda" ? 1 : 0);
   EXPECT_TRUE(driver.may_be_written(driver.look(source)->buffer));
   EXPECT_FALSE(driver.may_be_written(driver.look(other)->buffer));

@@ -104,7 +104,7 @@ std::atomic<bool> is_overwritten{false};
 thread_local bool contributes = false;  // an element does
 
 // Memory that is contributed stays until the end: an element may have gone by the time that it is read.
-Memory& make(Kind kind, std::size_t bytes) {
+Memory& make(MemoryType kind, std::size_t bytes) {
   static std::mutex mutex;
   static auto& all = *new std::vector<std::unique_ptr<Memory>>;
   auto made = std::make_unique<Memory>(kind, bytes);
@@ -128,7 +128,7 @@ std::size_t bytes_of(int size, Type type) {
 }
 // Numbers whose sum depends on the order in which they are added, as a thousand of them do.
 double rounded_value(int giver, int i) { return (giver * 7919 + i * 31) % 10007 / 3.0 * (giver % 2 != 0 ? 1 : 1e6); }
-Memory& make_rounded(int giver, int size, Kind kind) {
+Memory& make_rounded(int giver, int size, MemoryType kind) {
   std::vector<double> values(static_cast<std::size_t>(size));
   for (int i = 0; i < size; ++i) values[static_cast<std::size_t>(i)] = rounded_value(giver, i);
   Memory& memory = make(kind, values.size() * sizeof values[0]);
@@ -532,7 +532,7 @@ class Cell : public CBase_Cell {
   // The elements of a PE contribute one after the other; most have been reached when the last one does.
   void giveLater(int waited) {
     if (waited < 20 * thisIndex) return thisProxy[thisIndex].giveLater(waited + 1);
-    const Memory& memory = make(Kind::host, 8);
+    const Memory& memory = make(MemoryType::host, 8);
     *memory.at<double>() = 1;
     contributes = true;
     contribute(8, memory.to_send(CkCallback(CkIndex_Cell::isRead(), thisProxy[thisIndex])), CkReduction::max_double,
@@ -573,7 +573,7 @@ class Cell : public CBase_Cell {
     if (how == "torn") return give(size + 1, type, CkCallback(CkReductionTarget(Main, onComplex), mainProxy));
     if (how == "many") {
       constexpr std::size_t bytes = std::size_t{1} << 31;
-      return contribute(bytes, CkDeviceBuffer(make(Kind::host, bytes).at<char>()), CkReduction::sum_char,
+      return contribute(bytes, CkDeviceBuffer(make(MemoryType::host, bytes).at<char>()), CkReduction::sum_char,
                         CkCallback(CkReductionTarget(Main, onChars), mainProxy));
     }
     if (how == "unasked") return contribute(std::vector<double>(size), type, to);
@@ -589,7 +589,7 @@ class Cell : public CBase_Cell {
       contribute(values, type, to);
     }
     if (how == "freed") {
-      auto gone = std::make_unique<Memory>(Kind::device, size * sizeof(double));
+      auto gone = std::make_unique<Memory>(MemoryType::device, size * sizeof(double));
       void* const at = gone->at<double>();
       gone.reset();
       contribute(size * sizeof(double), CkDeviceBuffer(at), type, to);
@@ -614,9 +614,9 @@ class Branch : public CBase_Branch {
   void all(double*& x, int&, CkDeviceBufferPost* post) { member_.take(x, post); }
   void all(double* x, int n) { member_.check(x, n, CkNumPes()); }
   void giveRounded(int size, bool of_all_kinds, bool wants_half) {
-    constexpr Kind on_gpu[] = {Kind::device, Kind::pool, Kind::managed};
+    constexpr MemoryType on_gpu[] = {MemoryType::device, MemoryType::pool, MemoryType::managed};
     size_ = size;
-    in_ = &make_rounded(thisIndex, size, of_all_kinds ? on_gpu[thisIndex % 3] : Kind::device);
+    in_ = &make_rounded(thisIndex, size, of_all_kinds ? on_gpu[thisIndex % 3] : MemoryType::device);
     const CkCallback whole(CkReductionTarget(Branch, rounded), thisProxy),
         half(CkReductionTarget(Branch, half), thisProxy);
     const CkCallback again =
@@ -627,13 +627,13 @@ class Branch : public CBase_Branch {
   // PE 0's member has got its result, and written over it, when the others' streams get to where theirs are to go.
   void giveApart(int size) {
     size_ = size;
-    in_ = &make_rounded(thisIndex, size, Kind::device);
+    in_ = &make_rounded(thisIndex, size, MemoryType::device);
     contribute(bytes_of(size, CkReduction::sum_double), to_give(*in_), CkReduction::sum_double,
                CkCallback(CkReductionTarget(Branch, apart), thisProxy));
   }
   void apart(int& n, double*& x, CkDeviceBufferPost* post) {
     x = in_->at<double>();
-    Memory& busy = make(Kind::device, static_cast<std::size_t>(n) * sizeof(double));
+    Memory& busy = make(MemoryType::device, static_cast<std::size_t>(n) * sizeof(double));
     for (int i = 0; i < 30 * std::min(thisIndex, 1); ++i) busy.write(std::vector<double>(static_cast<std::size_t>(n)));
     post[0].cuda_stream = busy.stream();
   }
@@ -644,7 +644,7 @@ class Branch : public CBase_Branch {
     mainProxy.one();
   }
   void ofTwo(int& n, double*& x, CkDeviceBufferPost* post) {
-    in_ = &make(Kind::device, static_cast<std::size_t>(n) * sizeof(double));
+    in_ = &make(MemoryType::device, static_cast<std::size_t>(n) * sizeof(double));
     x = in_->at<double>();
     post[0].cuda_stream = in_->stream();
   }
@@ -681,7 +681,7 @@ class Branch : public CBase_Branch {
   }
   void half(int& n, double*& x, CkDeviceBufferPost* post) {
     n = (n + 1) / 2;
-    in_ = &make(Kind::device, static_cast<std::size_t>(n) * sizeof(double));
+    in_ = &make(MemoryType::device, static_cast<std::size_t>(n) * sizeof(double));
     x = in_->at<double>();
     post[0].cuda_stream = in_->stream();
   }
@@ -724,7 +724,7 @@ class NodeBranch : public CBase_NodeBranch {
   void all(int&, double*& x, CkDeviceBufferPost* post) { member_.take(x, post); }
   void all(int n, double* x) { member_.check(x, n, CkNumNodes()); }
   void giveRounded(int size) {
-    in_ = &make_rounded(thisIndex, size, Kind::device);
+    in_ = &make_rounded(thisIndex, size, MemoryType::device);
     contribute(bytes_of(size, CkReduction::sum_double), to_give(*in_), CkReduction::sum_double,
                CkCallback(CkReductionTarget(NodeBranch, rounded), thisProxy));
   }

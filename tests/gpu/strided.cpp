@@ -155,7 +155,7 @@ std::vector<std::unique_ptr<Memory>>& memories() {
   static auto& all = *new std::vector<std::unique_ptr<Memory>>;
   return all;
 }
-Memory& make(Kind kind, std::ptrdiff_t ints) {
+Memory& make(MemoryType kind, std::ptrdiff_t ints) {
   auto made = std::make_unique<Memory>(kind, static_cast<std::size_t>(ints) * sizeof(int));
   std::lock_guard lock(mutex);
   memories().push_back(std::move(made));
@@ -377,8 +377,8 @@ class Cell : public CBase_Cell {
   }
   void prepare(int shape, std::size_t i) {
     const Shape of = shape_of(shape, 1);
-    if (out_.size() == i) out_.push_back(&make(Kind::device, of.size));
-    if (in_.size() == i) in_.push_back(&make(Kind::device, of.size));
+    if (out_.size() == i) out_.push_back(&make(MemoryType::device, of.size));
+    if (in_.size() == i) in_.push_back(&make(MemoryType::device, of.size));
     if (step_layouts_.size() == i) step_layouts_.push_back(of.layout);
   }
   void sendStep(int shape, int to) {
@@ -436,7 +436,7 @@ class Cell : public CBase_Cell {
   void wrong(const std::string& how) {
     const CkDeviceLayout even = CkDeviceLayout::vector<int>(100, 1, 2);
     const bool on_host = how.find("_host") != std::string::npos;
-    auto* const memory = new Memory(on_host ? Kind::host : Kind::device, 200 * sizeof(int));
+    auto* const memory = new Memory(on_host ? MemoryType::host : MemoryType::device, 200 * sizeof(int));
     memory->write(std::vector<int>(200));
     CkDeviceBuffer good(memory->at<int>(), even, memory->stream());
     CkDeviceBuffer bad = good;
@@ -464,7 +464,7 @@ class Cell : public CBase_Cell {
     thisProxy[1].late(how, 100, bad);
   }
   void late(const std::string& how, int& n, int*& x, CkDeviceBufferPost* where) {
-    auto* const memory = new Memory(how == "past_host" ? Kind::host : Kind::device, 200 * sizeof(int));
+    auto* const memory = new Memory(how == "past_host" ? MemoryType::host : MemoryType::device, 200 * sizeof(int));
     memory->write(std::vector<int>(200));
     x = memory->at<int>();
     where[0].cuda_stream = memory->stream();

@@ -70,7 +70,7 @@ class UcpTest : public GpuTest {
 TEST_P(UcpTest, TaggedMessagesGoFromDeviceToDevice) {
   const ucp_request_param_t on_device = param();
   for (std::uint64_t size : {std::uint64_t{8}, std::uint64_t{5000}, std::uint64_t{2'000'000}}) {
-    std::byte *from = make(Kind::device, size), *to = make(Kind::device, size);
+    std::byte *from = make(MemoryType::device, size), *to = make(MemoryType::device, size);
     write(from, pattern(size, 3));
     ucs_status_ptr_t receive = ucp_tag_recv_nbx(sides[1].worker, to, size, 7, ~0ull, &on_device);
     EXPECT_EQ(finish(ucp_tag_send_nbx(sides[0].to_other, from, size, 7, &on_device)), UCS_OK);
@@ -88,7 +88,7 @@ TEST_P(UcpTest, TaggedMessagesGoFromDeviceToDevice) {
 TEST_P(UcpTest, PutsAndGetsReachMappedDeviceMemory) {
   constexpr std::uint64_t kSize = 100'000;
   const ucp_request_param_t on_device = param();
-  std::byte *there = make(Kind::device, kSize), *here = make(Kind::device, kSize);
+  std::byte *there = make(MemoryType::device, kSize), *here = make(MemoryType::device, kSize);
   ucp_mem_map_params_t params = {};
   params.field_mask =
       UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE;
@@ -125,7 +125,7 @@ TEST_P(UcpTest, WhatIsNotThereIsSaid) {
   attr.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
   EXPECT_EQ(ucp_context_query(sides[0].context, &attr), UCS_OK);
   EXPECT_NE(attr.memory_types & UCS_BIT(type()), 0u);
-  std::byte* memory = make(Kind::device, 100);
+  std::byte* memory = make(MemoryType::device, 100);
   ucp_request_param_t on_device = param();
   EXPECT_EQ(UCS_PTR_STATUS(ucp_stream_send_nbx(sides[0].to_other, memory, 100, &on_device)), UCS_ERR_UNSUPPORTED);
   EXPECT_EQ(UCS_PTR_STATUS(ucp_am_send_nbx(sides[0].to_other, 1, nullptr, 0, memory, 100, &on_device)),

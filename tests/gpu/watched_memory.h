@@ -12,7 +12,8 @@
 namespace periapt::gpu {
 
 // What is sent in every combination of memory: how much, and how far behind the beginning of an allocation.
-inline constexpr Kind kAll[] = {Kind::host, Kind::pinned, Kind::device, Kind::managed, Kind::pool, Kind::vmm};
+inline constexpr MemoryType kAll[] = {MemoryType::host,    MemoryType::pinned, MemoryType::device,
+                                      MemoryType::managed, MemoryType::pool,   MemoryType::vmm};
 inline constexpr std::uint64_t kLargest = 700'001, kOffset = 3;
 
 struct Watched final : ucx::DeviceMemory {

@@ -12,7 +12,7 @@
 namespace periapt::jacobi3d {
 namespace {
 
-using gpu::Kind;
+using gpu::MemoryType;
 
 template <class T>
 T must(Result<T> result) {
@@ -44,7 +44,7 @@ class FakeGpus : public Device {
     std::function<void()> function = [this, kernel = std::move(kernel)] { kernel(*processor_); };
     if (enqueue(stream.native(), &function) != 0) CkAbort("a kernel is not for the GPU that is the thread's");
   }
-  std::byte* make(Kind kind, std::size_t bytes) {
+  std::byte* make(MemoryType kind, std::size_t bytes) {
     const Result<std::byte*> made = driver_.allocate(gpu_in_use(), kind, bytes);
     if (made) return *made;
     const auto& settings = *driver_function<fake_gpu::Settings*()>("periapt_fake_gpu_settings")();
@@ -64,14 +64,14 @@ class FakeGpus : public Device {
       CkAbort("no GPU %d", gpu);
   }
   double* allocate(long count) override {
-    return reinterpret_cast<double*>(make(Kind::device, static_cast<std::size_t>(count) * sizeof(double)));
+    return reinterpret_cast<double*>(make(MemoryType::device, static_cast<std::size_t>(count) * sizeof(double)));
   }
   void free(double* memory) override {
-    if (memory) must(driver_.free(gpu_in_use(), Kind::device, reinterpret_cast<std::byte*>(memory)));
+    if (memory) must(driver_.free(gpu_in_use(), MemoryType::device, reinterpret_cast<std::byte*>(memory)));
   }
-  Largest* allocate_largest() override { return reinterpret_cast<Largest*>(make(Kind::pinned, sizeof(Largest))); }
+  Largest* allocate_largest() override { return reinterpret_cast<Largest*>(make(MemoryType::pinned, sizeof(Largest))); }
   void free_largest(Largest* memory) override {
-    must(driver_.free(gpu_in_use(), Kind::pinned, reinterpret_cast<std::byte*>(memory)));
+    must(driver_.free(gpu_in_use(), MemoryType::pinned, reinterpret_cast<std::byte*>(memory)));
   }
   Stream make_stream(bool) override {
     return static_cast<CUstream_st*>(must(driver_.make_stream(gpu_in_use())).native);

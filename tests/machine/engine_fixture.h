@@ -86,7 +86,7 @@ class EngineTest : public ::testing::Test {
     std::int64_t spent = 0, returning = 0;
     for (const Wire::InFlight& message : wire.in_flight(from, to)) {
       const MessageHeader header = header_of(message);
-      if (header.kind <= Kind::active_short) spent += charge_of(header, message.payload);
+      if (header.kind <= MessageKind::active_short) spent += charge_of(header, message.payload);
     }
     for (const Wire::InFlight& message : wire.in_flight(to, from)) returning += header_of(message).credit;
     const std::int64_t left = sender->credit_book().credit;

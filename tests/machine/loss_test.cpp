@@ -172,14 +172,14 @@ TEST_P(Loss, MessagesFromOutsideAreReadWithCare) {
     MessageHeader header;
     for (int i = 0; i < 5; ++i) {
       header.version = wire.chance(0.05) ? static_cast<std::uint8_t>(wire.up_to(255)) : kWireVersion;
-      header.kind = static_cast<Kind>(wire.up_to(wire.chance(0.05) ? 255 : static_cast<unsigned>(kLastKind)));
+      header.kind = static_cast<MessageKind>(wire.up_to(wire.chance(0.05) ? 255 : static_cast<unsigned>(kLastKind)));
       header.code = static_cast<std::uint16_t>(wire.up_to(wire.chance(0.5) ? 3 : 65535));
       header.tag = wire.chance(0.5) ? wire.up_to(8) : ~wire.up_to(1000);
       header.size = wire.chance(0.5) ? wire.up_to(200) : ~wire.up_to(1000);
       header.id = wire.chance(0.5) ? (std::uint64_t{1} << 32) + wire.up_to(4) : ~wire.up_to(5);
       header.offset =
           wire.chance(0.5) ? wire.up_to(200) : reinterpret_cast<std::uintptr_t>(memory.data()) + wire.up_to(2000);
-      if (header.size > (1 << 20) && header.kind != Kind::data && header.kind != Kind::got)
+      if (header.size > (1 << 20) && header.kind != MessageKind::data && header.kind != MessageKind::got)
         header.size = wire.up_to(1 << 20);
       std::vector<std::byte> payload(wire.up_to(200));
       std::span<const std::byte> raw(reinterpret_cast<const std::byte*>(&header), wire.chance(0.03) ? 39 : 40);

@@ -53,13 +53,13 @@ TEST(ProtocolTable, NoRowIsTakenForWhatNoneIsFor) {
   demand.use = Use::send;
   demand.kind = MemoryKind::cuda;
   EXPECT_EQ(table.choose(demand, {}), nullptr) << "it is for host memory";
-  EXPECT_EQ(table.of(Kind::eager), nullptr);
+  EXPECT_EQ(table.of(MessageKind::eager), nullptr);
 }
 
 TEST(ProtocolTable, EveryKindOfMessageBelongsToARow) {
   const ProtocolTable table = ProtocolTable::standard();
   for (unsigned kind = 0; kind <= static_cast<unsigned>(kLastKind); ++kind)
-    EXPECT_NE(table.of(static_cast<Kind>(kind)), nullptr) << kind;
+    EXPECT_NE(table.of(static_cast<MessageKind>(kind)), nullptr) << kind;
 }
 
 // Thresholds, which a user may set by hand, are where the costs of two rows meet.

@@ -258,7 +258,7 @@ void device(Rank& rank) {
   const auto copy = [&](void* to, const void* from, std::size_t size) {
     rank.expect(driver.copy(stream, to, from, size).ok() && driver.finish(stream).ok(), "the test's own copy");
   };
-  for (const gpu::Kind kind : {gpu::Kind::device, gpu::Kind::managed, gpu::Kind::pool}) {
+  for (const gpu::MemoryType kind : {gpu::MemoryType::device, gpu::MemoryType::managed, gpu::MemoryType::pool}) {
     for (const std::size_t size : {1u, 4096u, 700'001u, 5u << 20}) {
       std::byte* const out = *driver.allocate(rank.number, kind, size);
       std::byte* const in = *driver.allocate(rank.number, kind, size);

@@ -39,7 +39,7 @@ constexpr int senders_of(int size) {
 // Memory of one object, by the arrays that lie in it.
 class Memories {
  public:
-  Memory& make(Kind kind, std::size_t bytes) {
+  Memory& make(MemoryType kind, std::size_t bytes) {
     all_.push_back(std::make_unique<Memory>(kind, bytes));
     return *all_.back();
   }
@@ -147,7 +147,7 @@ class Main : public CBase_Main {
     {
       Memories sent;
       for (int i = 0; i < cell_count; ++i) {
-        Memory& memory = sent.make(Kind::device, 30'000 * sizeof(int));
+        Memory& memory = sent.make(MemoryType::device, 30'000 * sizeof(int));
         memory.fill<int>(30'000, i);
         for (int k = 0; k < 4; ++k) cells[i].chased(30'000, to_send(memory), i, k);
       }
@@ -156,7 +156,7 @@ class Main : public CBase_Main {
     cells.rounds(9);
     wait(cell_count);
     if (driver()) {  // what hapiAddCallback() is
-      Memory& memory = in_.make(Kind::managed, 90'000);
+      Memory& memory = in_.make(MemoryType::managed, 90'000);
       memory.fill<char>(90'000, 5);
       const CkCallback told(CkIndex_Main::reached(nullptr), thisProxy);
       if (std::string(driver()->vendor()) == "cuda")
@@ -189,7 +189,7 @@ class Cell : public CBase_Cell {
   void sendAll(int size, int kind) {
     if (!sends(size, thisIndex)) return;
     const auto n = static_cast<std::size_t>(size);
-    const Kind of = kinds[kind];
+    const MemoryType of = kinds[kind];
     const int seed = 100 * size + thisIndex;
     Memory& x = sent_.make(of, n * sizeof(int));
     Memory& y = sent_.make(kinds[(kind + 1) % 5], 2 * n + 1);
@@ -224,8 +224,8 @@ class Cell : public CBase_Cell {
   }
   // What has to end with a sentence.
   void wrong(const std::string& how, const std::string& file) {
-    auto lower = std::make_unique<Memory>(Kind::device, 4000);
-    x_ = std::make_unique<Memory>(Kind::device, 4000);
+    auto lower = std::make_unique<Memory>(MemoryType::device, 4000);
+    x_ = std::make_unique<Memory>(MemoryType::device, 4000);
     lower.reset();  // what is made next takes its place, and not that of what is freed
     const CkDevicePersistent mine(x_->at<int>(), 4000, x_->stream());
     if (how == "freed") {
@@ -251,7 +251,7 @@ class Cell : public CBase_Cell {
   void unset(int*&, int, CkDeviceBufferPost*) {}
   void unset(int*, int) {}
   void small(int*& x, int, CkDeviceBufferPost* post) {
-    x = in_.make(Kind::device, 3000).at<int>();
+    x = in_.make(MemoryType::device, 3000).at<int>();
     post[0].cuda_stream = periapt::DeviceStream();
   }
   void small(int*, int) {}
@@ -266,13 +266,13 @@ class Cell : public CBase_Cell {
     std::ofstream made(file);
   }
   void late(int*& x, int n, std::string& how, CkDeviceBufferPost* post) {
-    if (how == "posted_then_freed") a_ = std::make_unique<Memory>(Kind::device, 4000);
-    y_ = std::make_unique<Memory>(Kind::device, 4000);
+    if (how == "posted_then_freed") a_ = std::make_unique<Memory>(MemoryType::device, 4000);
+    y_ = std::make_unique<Memory>(MemoryType::device, 4000);
     x = y_->at<int>();
     post[0].cuda_stream = y_->stream();
     if (how == "posted_freed") y_.reset();
     if (how != "posted_then_freed") return;
-    Memory& other = in_.make(Kind::device, 4000);
+    Memory& other = in_.make(MemoryType::device, 4000);
     other.fill<int>(static_cast<std::size_t>(n), 1);  // it takes a while
     post[0].cuda_stream = other.stream();
     thisProxy[thisIndex].dropPosted();
@@ -313,7 +313,7 @@ class Cell : public CBase_Cell {
 
   // Neighbours exchange parts again and again; every second one is cut short by its receiver.
   void sendRound() {
-    Memory& out = sent_.make(Kind::device, 4000 * sizeof(int));
+    Memory& out = sent_.make(MemoryType::device, 4000 * sizeof(int));
     out.fill<int>(4000, round);
     cells[next()].halo(round, 4000, CkDeviceBuffer(out.at<int>(), out.stream()), thisIndex);
   }
@@ -328,7 +328,7 @@ class Cell : public CBase_Cell {
 
   // Reads its neighbour's buffer and writes into another one there.
   void read() {
-    x_ = std::make_unique<Memory>(Kind::device, 50'000 * sizeof(int));
+    x_ = std::make_unique<Memory>(MemoryType::device, 50'000 * sizeof(int));
     y_ = std::make_unique<Memory>(kinds[thisIndex % 5], 50'000 * sizeof(int));
     x_->fill<int>(50'000, thisIndex);
     x_->finish();  // the one that reads does not know this stream
@@ -344,8 +344,8 @@ class Cell : public CBase_Cell {
   }
   void exchange(CkDevicePersistent from, CkDevicePersistent to) {
     const CkCallback told(CkIndex_Cell::exchanged(), thisProxy[thisIndex]);
-    a_ = std::make_unique<Memory>(Kind::device, 50'000 * sizeof(int));
-    b_ = std::make_unique<Memory>(Kind::managed, 50'000 * sizeof(int));
+    a_ = std::make_unique<Memory>(MemoryType::device, 50'000 * sizeof(int));
+    b_ = std::make_unique<Memory>(MemoryType::managed, 50'000 * sizeof(int));
     CkDevicePersistent whole(a_->at<int>(), 50'000 * sizeof(int), told, a_->stream());
     whole.get(from);
     b_->fill<int>(40'000, 7);

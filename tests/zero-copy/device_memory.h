@@ -15,10 +15,11 @@
 namespace device_memory {
 
 using periapt::gpu::Driver;
-using periapt::gpu::Kind;
+using periapt::gpu::MemoryType;
 using periapt::gpu::Stream;
 
-constexpr Kind kinds[] = {Kind::device, Kind::host, Kind::pinned, Kind::managed, Kind::pool};
+constexpr MemoryType kinds[] = {MemoryType::device, MemoryType::host, MemoryType::pinned, MemoryType::managed,
+                                MemoryType::pool};
 
 // Each process sees other GPUs than the next, under other numbers.
 inline void hide_gpus() {
@@ -53,17 +54,17 @@ std::unique_ptr<T[]> without_values(std::size_t n) {
 // Some memory of a kind, and a stream that works on it.
 class Memory {
  public:
-  Memory(Kind kind, std::size_t bytes)
-      : kind_(driver() ? kind : Kind::host),
+  Memory(MemoryType kind, std::size_t bytes)
+      : kind_(driver() ? kind : MemoryType::host),
         gpu_(driver() ? CkMyPe() % static_cast<int>(driver()->gpus().size()) : -1) {
-    at_ = kind_ == Kind::host ? static_cast<std::byte*>(std::malloc(bytes + 1))
-                              : must(driver()->allocate(gpu_, kind_, bytes + 1));
+    at_ = kind_ == MemoryType::host ? static_cast<std::byte*>(std::malloc(bytes + 1))
+                                    : must(driver()->allocate(gpu_, kind_, bytes + 1));
     if (driver()) stream_ = must(driver()->make_stream(gpu_));
   }
   Memory(const Memory&) = delete;
   ~Memory() {
     if (driver()) driver()->destroy(stream_);
-    if (kind_ == Kind::host)
+    if (kind_ == MemoryType::host)
       std::free(at_);
     else
       must(driver()->free(gpu_, kind_, at_));
@@ -107,7 +108,7 @@ class Memory {
  private:
   void write(std::unique_ptr<std::byte[]> from, std::size_t bytes) {
     if (bytes == 0) return;
-    if (kind_ == Kind::host) {
+    if (kind_ == MemoryType::host) {
       std::memcpy(at_, from.get(), bytes);
     } else {
       must(driver()->copy(stream_, at_, from.get(), bytes));
@@ -116,7 +117,7 @@ class Memory {
   }
   void read(void* to, const void* at, std::size_t bytes) const {
     if (bytes == 0) return;
-    if (kind_ == Kind::host) {
+    if (kind_ == MemoryType::host) {
       std::memcpy(to, at, bytes);
     } else {
       must(driver()->copy(stream_, to, at, bytes));
@@ -124,7 +125,7 @@ class Memory {
     }
   }
 
-  Kind kind_;
+  MemoryType kind_;
   int gpu_;
   std::byte* at_;
   Stream stream_;

@@ -144,9 +144,9 @@ class Declarations {
 };
 
 /// Code for one function. Parameter i is `a<i>`; in the message it is `f<i>`, of what isn't simple an offset.
-class Writer {
+class StubWriter {
  public:
-  Writer(std::string& out, const Function& f) : out_(out), f_(f) {}
+  StubWriter(std::string& out, const Function& f) : out_(out), f_(f) {}
   void write() {
     const std::string linkage = f_.is_static ? "static " : "";
     line("CpvStaticDeclare(int, CpmIndex_" + f_.name + ");");
@@ -252,7 +252,7 @@ class Writer {
 
 std::string headerOf(const std::vector<Function>& functions, const std::string& source) {
   std::string out = "// Written by charmc -gen-cpm " + source + ".\n";
-  for (const Function& f : functions) Writer(out, f).write();
+  for (const Function& f : functions) StubWriter(out, f).write();
   out += "static void CpmInitializeThisModule() {\n";
   for (const Function& f : functions) {
     out += "  CpvInitialize(int, CpmIndex_" + f.name + ");\n";

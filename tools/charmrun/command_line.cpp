@@ -128,9 +128,9 @@ bool isNumber(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-class Reader {
+class CommandLineParser {
  public:
-  explicit Reader(const std::vector<std::string>& arguments) : arguments_(arguments) {}
+  explicit CommandLineParser(const std::vector<std::string>& arguments) : arguments_(arguments) {}
 
   Run run() {
     while (at_ < arguments_.size() && out_.error.empty()) {
@@ -212,98 +212,106 @@ class Reader {
     field = value;
   }
 
+  /// The field of an option that is a number; null of another.
+  std::string* numberOf(Meaning meaning) {
+    switch (meaning) {
+      case Meaning::pes:
+        return &out_.pes;
+      case Meaning::pesPerProcess:
+        return &out_.pes_a_process;
+      case Meaning::processes:
+        return &out_.processes;
+      case Meaning::timeLimit:
+        return &out_.time_limit;
+      case Meaning::hostsAtMost:
+        return &out_.hosts.hosts_at_most;
+      case Meaning::atOnce:
+        return &out_.hosts.at_once;
+      case Meaning::timeout:
+        return &out_.hosts.timeout;
+      case Meaning::perHost:
+        return &out_.hosts.per_host;
+      default:
+        return nullptr;
+    }
+  }
+
+  /// The field of an option that is a text; null of another.
+  std::string* textOf(Meaning meaning) {
+    switch (meaning) {
+      case Meaning::nodelist:
+        return &out_.hosts.nodelist;
+      case Meaning::group:
+        return &out_.hosts.group;
+      case Meaning::remoteShell:
+        return &out_.hosts.shell;
+      case Meaning::runscript:
+        return &out_.runscript;
+      default:
+        return nullptr;
+    }
+  }
+
+  /// The field of an option that ++no-FLAG takes back; null of another.
+  bool* flagOf(Meaning meaning) {
+    switch (meaning) {
+      case Meaning::verbose:
+        return &out_.verbose;
+      case Meaning::quiet:
+        return &out_.quiet;
+      case Meaning::tree:
+        return &out_.hosts.tree;
+      case Meaning::slurm:
+        return &out_.hosts.slurm;
+      case Meaning::recover:
+        return &out_.hosts.recovers;
+      case Meaning::local:
+        return &local_;
+      default:
+        return nullptr;
+    }
+  }
+
   /// `given`: false of ++no-FLAG, after which it is as if the flag had not been given so far.
   void apply(const Option& option, const std::string& written, const std::string& value, bool given = true) {
-    const auto hasNoEffect = [&] { out_.remarks.push_back(written + " has no effect"); };
-    switch (option.meaning) {
-      case Meaning::pes:
-        return number(out_.pes, written, value);
-      case Meaning::pesPerProcess:
-        return number(out_.pes_a_process, written, value);
-      case Meaning::processes:
-        return number(out_.processes, written, value);
-      case Meaning::timeLimit:
-        return number(out_.time_limit, written, value);
-      case Meaning::verbose:
-        out_.verbose = given;
-        return;
-      case Meaning::quiet:
-        out_.quiet = given;
-        return;
-      case Meaning::help:
-        if (!given) return hasNoEffect();
-        out_.help = true;
-        return;
-      case Meaning::version:
-        if (!given) return hasNoEffect();
-        out_.version = true;
-        return;
-      case Meaning::ignored:
-        return hasNoEffect();
-      case Meaning::passedOn:
-        if (!given) {
-          runtime_.erase(std::remove(runtime_.begin(), runtime_.end(), "++" + std::string(option.name)),
-                         runtime_.end());
-          return;
-        }
-        runtime_.push_back(written);
-        if (option.takesValue) runtime_.push_back(value);
-        return;
-      case Meaning::window:
-        if (!given) return hasNoEffect();
-        out_.notes.push_back(written + ": no windows are opened, the output of all processes comes here");
-        return;
-      case Meaning::provision:
-        provision_ = given ? written : "";
-        return;
-      case Meaning::nodelist:
-        out_.hosts.wanted = true;
-        out_.hosts.nodelist = value;
-        return;
-      case Meaning::group:
-        out_.hosts.wanted = true;
-        out_.hosts.group = value;
-        return;
-      case Meaning::hostsAtMost:
-        out_.hosts.wanted = true;
-        return number(out_.hosts.hosts_at_most, written, value);
-      case Meaning::remoteShell:
-        out_.hosts.shell = value;
-        return;
-      case Meaning::atOnce:
-        return number(out_.hosts.at_once, written, value);
-      case Meaning::timeout:
-        return number(out_.hosts.timeout, written, value);
-      case Meaning::perHost:
-        return number(out_.hosts.per_host, written, value);
-      case Meaning::tree:
-        out_.hosts.tree = given;
-        return;
-      case Meaning::slurm:
-        out_.hosts.slurm = given;
-        return;
-      case Meaning::recover:
-        out_.hosts.recovers = given;
-        return;
-      case Meaning::local:
-        local_ = given;
-        return;
-      case Meaning::runscript:
-        out_.runscript = value;
-        return;
-      case Meaning::mpiexec:
-        out_.mpiexec = given;
-        out_.mpiexec_no_n &= given;
-        return;
-      case Meaning::mpiexecNoN:
-        out_.mpiexec |= given;
-        out_.mpiexec_no_n = given;
-        return;
-      case Meaning::unsupported:
-        if (!given) return hasNoEffect();
-        out_.error = written + " is not supported yet";
-        return;
+    const Meaning meaning = option.meaning;
+    if (meaning == Meaning::nodelist || meaning == Meaning::group || meaning == Meaning::hostsAtMost)
+      out_.hosts.wanted = true;
+    if (std::string* field = numberOf(meaning)) return number(*field, written, value);
+    if (std::string* field = textOf(meaning)) {
+      *field = value;
+    } else if (bool* flag = flagOf(meaning)) {
+      *flag = given;
+    } else if (meaning == Meaning::passedOn) {
+      passOn(option, written, value, given);
+    } else if (meaning == Meaning::provision) {
+      provision_ = given ? written : "";
+    } else if (meaning == Meaning::mpiexec) {
+      out_.mpiexec = given;
+      out_.mpiexec_no_n &= given;
+    } else if (meaning == Meaning::mpiexecNoN) {
+      out_.mpiexec |= given;
+      out_.mpiexec_no_n = given;
+    } else if (!given || meaning == Meaning::ignored) {
+      out_.remarks.push_back(written + " has no effect");
+    } else if (meaning == Meaning::help) {
+      out_.help = true;
+    } else if (meaning == Meaning::version) {
+      out_.version = true;
+    } else if (meaning == Meaning::window) {
+      out_.notes.push_back(written + ": no windows are opened, the output of all processes comes here");
+    } else {
+      out_.error = written + " is not supported yet";
     }
+  }
+
+  void passOn(const Option& option, const std::string& written, const std::string& value, bool given) {
+    if (!given) {
+      runtime_.erase(std::remove(runtime_.begin(), runtime_.end(), "++" + std::string(option.name)), runtime_.end());
+      return;
+    }
+    runtime_.push_back(written);
+    if (option.takesValue) runtime_.push_back(value);
   }
 
   /// +LBDebug 1 and the like: in front of the program too they are the runtime's. How many values one takes is not
@@ -387,7 +395,7 @@ class Reader {
 
 }  // namespace
 
-Run parseCommandLine(const std::vector<std::string>& arguments) { return Reader(arguments).run(); }
+Run parseCommandLine(const std::vector<std::string>& arguments) { return CommandLineParser(arguments).run(); }
 
 void add_layout(Run& run, long pes, long pes_a_process) {
   std::vector<std::string> options;

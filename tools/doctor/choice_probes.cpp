@@ -23,12 +23,12 @@ constexpr std::uint64_t kPatienceNs = 5'000'000'000;
 constexpr ucx::Tag kLast = 3;
 
 /// A worker and what it stands on.
-struct Place {
+struct OpenWorker {
   std::unique_ptr<ucx::Context> context;
   std::unique_ptr<ucx::Worker> worker;
 };
 
-Result<Place> open(const machine::NetSettings& settings, ucx::PeerId self, const std::string& host) {
+Result<OpenWorker> open(const machine::NetSettings& settings, ucx::PeerId self, const std::string& host) {
   static const char secret[] = "periapt-doctor";
   ucx::ContextRequest request;
   request.factories = settings.transports;
@@ -42,7 +42,7 @@ Result<Place> open(const machine::NetSettings& settings, ucx::PeerId self, const
   if (!context) return context.status();
   Result<std::unique_ptr<ucx::Worker>> worker = ucx::Worker::create(**context);
   if (!worker) return worker.status();
-  return Place{std::move(*context), std::move(*worker)};
+  return OpenWorker{std::move(*context), std::move(*worker)};
 }
 
 bool wait_for(ucx::Worker& worker, const ucx::RequestPtr& request) {
@@ -74,7 +74,7 @@ std::vector<std::byte> receive_bytes(int socket) {
 
 // Opens, gives its address through the socket and takes the other's, sends and receives. The way, in words.
 Result<std::string> talk(const machine::NetSettings& settings, int socket, bool first, const std::string& host) {
-  Result<Place> place = open(settings, first ? 1 : 2, host);
+  Result<OpenWorker> place = open(settings, first ? 1 : 2, host);
   if (!place) return place.status();
   ucx::Worker& worker = *place->worker;
   if (!send_bytes(socket, worker.address())) return Status::failure("the other process has gone");
@@ -132,10 +132,10 @@ std::string remedies(const machine::NetSettings& settings) {
 }
 
 void probe(Findings& findings, const machine::NetSettings& settings, const char* name, const std::string& other_host,
-           State without) {
+           Availability without) {
   Result<std::string> way = try_between(settings, "this", other_host);
   if (way) {
-    findings.push_back({"chosen", name, State::good, without_worker(*way), {}});
+    findings.push_back({"chosen", name, Availability::good, without_worker(*way), {}});
   } else {
     findings.push_back({"chosen", name, without, way.message(), remedies(settings)});
   }
@@ -146,12 +146,12 @@ void probe(Findings& findings, const machine::NetSettings& settings, const char*
 void probe_choice(Findings& findings, const machine::NetSettings& settings) {
   findings.push_back({"chosen",
                       "same host",
-                      State::good,
+                      Availability::good,
                       "message memory that all processes of the host map: a message changes owner, nothing is copied; "
                       "with +no-shared-memory, and without shm in +transports, as follows",
                       {}});
-  probe(findings, settings, "same host, apart", "this", State::limited);
-  probe(findings, settings, "another host", "another", State::broken);
+  probe(findings, settings, "same host, apart", "this", Availability::limited);
+  probe(findings, settings, "another host", "another", Availability::broken);
 }
 
 }  // namespace periapt::doctor

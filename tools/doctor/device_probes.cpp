@@ -35,7 +35,7 @@ std::vector<std::string> entries_of(const std::string& folder) {
 }
 
 /// A reason, behind a semicolon of which stands what can be done.
-Finding not_good(const std::string& name, State state, const std::string& text, const std::string& why) {
+Finding not_good(const std::string& name, Availability state, const std::string& text, const std::string& why) {
   const std::size_t end = std::min(why.rfind("; "), why.size());
   return {"devices", name, state, text + why.substr(0, end), end == why.size() ? "" : why.substr(end + 2)};
 }
@@ -80,7 +80,7 @@ void probe_peers(const gpu::Vendor& vendor, gpu::Driver& driver, int gpu, Findin
   if (count < 2) return;
   const std::string good = reached.empty() ? "" : "it reads and writes the memory of " + reached;
   findings.push_back({"devices", vendor.title + (" " + std::to_string(gpu)) + " peers",
-                      why_not.empty() ? State::good : State::limited,
+                      why_not.empty() ? Availability::good : Availability::limited,
                       good + (why_not.empty() || good.empty() ? "" : "; ") +
                           (why_not.empty() ? "" : "copies go through the host: " + why_not),
                       ""});
@@ -91,84 +91,93 @@ void probe_peers(const gpu::Vendor& vendor, gpu::Driver& driver, int gpu, Findin
 void probe_handles(const std::string& name, gpu::Driver& driver, int gpu, Findings& findings) {
   constexpr std::uint64_t kBytes = 2 << 20;
   const std::string what = name + " IPC";
-  const Result<std::byte*> memory = driver.allocate(gpu, gpu::Kind::device, kBytes);
+  const Result<std::byte*> memory = driver.allocate(gpu, gpu::MemoryType::device, kBytes);
   if (!memory) {
-    findings.push_back({"devices", what, State::limited,
+    findings.push_back({"devices", what, Availability::limited,
                         "whether other processes of this host map its memory was not tried: " + memory.message(),
                         "run it when the GPU has 2 MB left: nvidia-smi says who has its memory"});
     return;
   }
   const Result<gpu::Memory> seen = driver.look(*memory);
   const Status gives = seen ? driver.export_memory(*seen).status() : seen.status();
-  static_cast<void>(driver.free(gpu, gpu::Kind::device, *memory));
+  static_cast<void>(driver.free(gpu, gpu::MemoryType::device, *memory));
   if (gives) {
-    findings.push_back({"devices", what, State::good,
+    findings.push_back({"devices", what, Availability::good,
                         "it gives handles, by which other processes of this host may map its memory", ""});
   } else {
-    findings.push_back(not_good(what, State::limited, "between processes its bytes go through the host: ",
+    findings.push_back(not_good(what, Availability::limited, "between processes its bytes go through the host: ",
                                 gives.message() + "; containers want --ipc host and --pid host"));
   }
+}
+
+/// Whether RDMA adapters and processes with files in hand reach its memory, and which adapters are the nearest.
+void probe_reach(const std::string& name, gpu::Driver& driver, int gpu, Findings& findings) {
+  if (const Status may = driver.may_share(gpu); !may) {
+    findings.push_back(
+        not_good(name + " dma-buf", Availability::limited, "RDMA adapters do not reach its memory: ", may.message()));
+  } else {
+    findings.push_back(
+        {"devices", name + " dma-buf", Availability::good, "RDMA adapters whose drivers take it reach its memory", ""});
+  }
+  if (const std::string adapters = nearest_adapters(gpu::folder_of(driver.gpus()[gpu])); !adapters.empty()) {
+    findings.push_back({"devices", name + " adapter", Availability::good,
+                        "its memory goes over the nearest of those that are in use; nearest of all: " + adapters, ""});
+  }
+  if (const Status may = driver.may_give_files(gpu); !may) {
+    findings.push_back(not_good(name + " by hand", Availability::limited,
+                                "memory mapped by hand goes through the host to other processes: ", may.message()));
+  } else {
+    findings.push_back({"devices", name + " by hand", Availability::good,
+                        "other processes of this host map memory that was made with a file "
+                        "(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)",
+                        ""});
+  }
+}
+
+/// Whether it works on memory itself: sums, and what lies in rows.
+void probe_kernels(const std::string& name, gpu::Driver& driver, int gpu, Findings& findings) {
+  const Result<gpu::Kernel>& kernel = gpu::Folder::kernel(driver, gpu);
+  findings.push_back(
+      {"devices",
+       name + " reductions",
+       kernel ? Availability::good : Availability::limited,
+       kernel ? "of its memory are combined there" : "of its memory are combined by the host: " + kernel.message(),
+       {}});
+  const Result<gpu::Kernel>& packs = gpu::Packer::kernel(driver, gpu);
+  findings.push_back(
+      {"devices",
+       name + " layouts",
+       packs ? Availability::good : Availability::limited,
+       packs ? "of its memory are packed by a kernel" : "of its memory are copied row by row: " + packs.message(),
+       {}});
 }
 
 void probe_gpus(const gpu::Vendor& vendor, Findings& findings) {
   const Result<gpu::Driver*>& driver = vendor.driver();
   if (!driver) {
-    findings.push_back(
-        not_good(vendor.title, vendor.is_installed() ? State::limited : State::absent, "not used: ", driver.message()));
+    findings.push_back(not_good(vendor.title, vendor.is_installed() ? Availability::limited : Availability::absent,
+                                "not used: ", driver.message()));
     return;
   }
   const std::vector<gpu::Gpu>& gpus = driver.value()->gpus();
   gpu::Couriers& couriers = gpu::Couriers::of(*driver.value());
-  for (std::size_t i = 0; i < gpus.size(); ++i) {
+  for (int i = 0; i < static_cast<int>(gpus.size()); ++i) {
     const std::string name = vendor.title + (" " + std::to_string(i));
     findings.push_back({"devices",
                         name,
-                        State::good,
+                        Availability::good,
                         gpus[i].name + " at " + gpus[i].pci + ", " + bytes_in_words(gpus[i].bytes) + ", driver for " +
                             vendor.title + " " + driver.value()->version(),
                         {}});
-    const gpu::Couriers::Verdict courier = couriers.judge(static_cast<int>(i));
+    const gpu::Couriers::Verdict courier = couriers.judge(i);
     findings.push_back(
-        {"devices", name + " courier", courier.is_used ? State::good : State::limited,
+        {"devices", name + " courier", courier.is_used ? Availability::good : Availability::limited,
          (courier.is_used ? "small messages go by it: " : "not used: ") + courier.why,
          courier.is_used ? "" : "nothing: copy engines take them; +gpu-courier on tries it all the same"});
-    probe_peers(vendor, *driver.value(), static_cast<int>(i), findings);
-    probe_handles(name, *driver.value(), static_cast<int>(i), findings);
-    if (const Status may = driver.value()->may_share(static_cast<int>(i)); !may) {
-      findings.push_back(
-          not_good(name + " dma-buf", State::limited, "RDMA adapters do not reach its memory: ", may.message()));
-    } else {
-      findings.push_back(
-          {"devices", name + " dma-buf", State::good, "RDMA adapters whose drivers take it reach its memory", ""});
-    }
-    if (const std::string adapters = nearest_adapters(gpu::folder_of(gpus[i])); !adapters.empty()) {
-      findings.push_back({"devices", name + " adapter", State::good,
-                          "its memory goes over the nearest of those that are in use; nearest of all: " + adapters,
-                          ""});
-    }
-    if (const Status may = driver.value()->may_give_files(static_cast<int>(i)); !may) {
-      findings.push_back(not_good(name + " by hand", State::limited,
-                                  "memory mapped by hand goes through the host to other processes: ", may.message()));
-    } else {
-      findings.push_back({"devices", name + " by hand", State::good,
-                          "other processes of this host map memory that was made with a file "
-                          "(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)",
-                          ""});
-    }
-    const Result<gpu::Kernel>& kernel = gpu::Folder::kernel(*driver.value(), static_cast<int>(i));
-    findings.push_back(
-        {"devices",
-         name + " reductions",
-         kernel ? State::good : State::limited,
-         kernel ? "of its memory are combined there" : "of its memory are combined by the host: " + kernel.message(),
-         {}});
-    const Result<gpu::Kernel>& packs = gpu::Packer::kernel(*driver.value(), static_cast<int>(i));
-    findings.push_back(
-        {"devices",
-         name + " layouts",
-         packs ? State::good : State::limited,
-         packs ? "of its memory are packed by a kernel" : "of its memory are copied row by row: " + packs.message(),
-         {}});
+    probe_peers(vendor, *driver.value(), i, findings);
+    probe_handles(name, *driver.value(), i, findings);
+    probe_reach(name, *driver.value(), i, findings);
+    probe_kernels(name, *driver.value(), i, findings);
   }
 }
 
@@ -176,7 +185,7 @@ void probe_rdma(Findings& findings) {
   const std::string root = "/sys/class/infiniband/";
   std::vector<std::string> devices = entries_of(root);
   if (devices.empty()) {
-    findings.push_back({"devices", "RDMA", State::absent, "the kernel lists no device in " + root, {}});
+    findings.push_back({"devices", "RDMA", Availability::absent, "the kernel lists no device in " + root, {}});
     return;
   }
   for (const std::string& device : devices) {
@@ -184,7 +193,7 @@ void probe_rdma(Findings& findings) {
       std::string at = root + device + "/ports/" + port + "/";
       std::string state = first_line(at + "state");  // "4: ACTIVE"
       bool active = state.find("ACTIVE") != std::string::npos;
-      findings.push_back({"devices", device + ":" + port, active ? State::good : State::limited,
+      findings.push_back({"devices", device + ":" + port, active ? Availability::good : Availability::limited,
                           first_line(at + "link_layer") + ", " + first_line(at + "rate") + ", " + state,
                           active ? "" : "ip link set the device's interface up; ibstat says more"});
     }
@@ -197,7 +206,7 @@ void probe_rdma(Findings& findings) {
   }
   bool none = entries_of("/dev/infiniband").empty();
   if (none || !closed.empty()) {
-    findings.push_back({"devices", "/dev/infiniband", State::limited,
+    findings.push_back({"devices", "/dev/infiniband", Availability::limited,
                         none ? "there are devices, but no files to use them" : "may not be used: " + closed,
                         none ? "modprobe ib_uverbs; containers: --device /dev/infiniband"
                              : "chmod 666 /dev/infiniband/uverbs*, or udev rules of rdma-core"});

@@ -10,18 +10,18 @@
 
 namespace periapt::doctor {
 
-enum class State {
+enum class Availability {
   good,     ///< there, and works
   absent,   ///< not there, and not needed
   limited,  ///< works, but something is slower or not possible
   broken,   ///< runs will fail
 };
-const char* name_of(State state);
+const char* name_of(Availability state);
 
 struct Finding {
   std::string area;  ///< "limits"
   std::string name;  ///< "locked memory"
-  State state = State::good;
+  Availability state = Availability::good;
   std::string text;    ///< what was found, and what follows from it
   std::string remedy;  ///< what to do, a command where there is one; empty when all is well
 };

@@ -30,20 +30,20 @@ struct Limit {
   int resource;
   bool bytes;
   rlim_t enough;
-  State below;
+  Availability below;
   const char* meaning;
   const char* remedy;
 };
 const Limit kLimits[] = {
-    {"locked memory", RLIMIT_MEMLOCK, true, kEnoughLocked, State::limited,
+    {"locked memory", RLIMIT_MEMLOCK, true, kEnoughLocked, Availability::limited,
      "RDMA networks can register no more than this",
      "ulimit -l unlimited (for all logins: a line \"* - memlock unlimited\" in /etc/security/limits.conf; containers: "
      "--ulimit memlock=-1)"},
-    {"address space", RLIMIT_AS, true, kEnoughAddresses, State::broken,
+    {"address space", RLIMIT_AS, true, kEnoughAddresses, Availability::broken,
      "message memory is reserved in terabytes of addresses", "ulimit -v unlimited"},
-    {"open files", RLIMIT_NOFILE, false, kEnoughFiles, State::limited,
+    {"open files", RLIMIT_NOFILE, false, kEnoughFiles, Availability::limited,
      "a connection takes one: runs of thousands of processes need more", "ulimit -n 65536"},
-    {"processes", RLIMIT_NPROC, false, 1024, State::limited, "threads count too", "ulimit -u unlimited"},
+    {"processes", RLIMIT_NPROC, false, 1024, Availability::limited, "threads count too", "ulimit -u unlimited"},
 };
 
 // A limit of a cgroup, in either version of them.
@@ -111,15 +111,15 @@ void probe_cores(Findings& findings) {
   int packages = topology::count_packages(cpus);
   std::string text = std::to_string(cpus.size()) + (cpus.size() == 1 ? " cpu" : " cpus") + " may be used, in " +
                      std::to_string(packages) + (packages == 1 ? " package" : " packages");
-  findings.push_back({"cores", "cpus", State::good, text, {}});
+  findings.push_back({"cores", "cpus", Availability::good, text, {}});
   double quota = topology::cpu_quota();
   if (quota > 0 && quota < static_cast<double>(cpus.size())) {
     std::ostringstream words;
     words << "the cgroup grants the time of " << quota << " of them: no more carriers than that are used";
-    findings.push_back(
-        {"cores", "cpu quota", State::limited, words.str(), "containers: --cpus N; Kubernetes: resources.limits.cpu"});
+    findings.push_back({"cores", "cpu quota", Availability::limited, words.str(),
+                        "containers: --cpus N; Kubernetes: resources.limits.cpu"});
   } else {
-    findings.push_back({"cores", "cpu quota", State::good, "none", {}});
+    findings.push_back({"cores", "cpu quota", Availability::good, "none", {}});
   }
 }
 
@@ -131,24 +131,24 @@ void probe_limits(Findings& findings) {
     bool enough = !matters || value.rlim_cur == RLIM_INFINITY || value.rlim_cur >= limit.enough;
     std::string text =
         limit_in_words(value.rlim_cur, limit.bytes) + (matters ? "" : " (of use to RDMA networks only; here is none)");
-    findings.push_back({"limits", limit.name, enough ? State::good : limit.below,
+    findings.push_back({"limits", limit.name, enough ? Availability::good : limit.below,
                         enough ? text : text + ": " + limit.meaning, enough ? "" : limit.remedy});
   }
   std::string overcommit = first_line("/proc/sys/vm/overcommit_memory");
   if (overcommit == "2") {
-    findings.push_back({"limits", "overcommit", State::limited,
+    findings.push_back({"limits", "overcommit", Availability::limited,
                         "vm.overcommit_memory=2: reserved memory counts as used", "sysctl vm.overcommit_memory=0"});
   }
   unsigned long long least = 0;
   std::string where = strictest(kMemoryOfGroup, least);
   findings.push_back({"limits",
                       "cgroup memory",
-                      State::good,
+                      Availability::good,
                       where.empty() ? "no limit found" : bytes_in_words(least) + " (" + where + ")",
                       {}});
   where = strictest(kProcessesOfGroup, least);
   bool few = !where.empty() && least < 1024;
-  findings.push_back({"limits", "cgroup processes", few ? State::limited : State::good,
+  findings.push_back({"limits", "cgroup processes", few ? Availability::limited : Availability::good,
                       where.empty() ? "no limit found" : std::to_string(least) + " (" + where + ")",
                       few ? "containers: --pids-limit -1; systemd: TasksMax=infinity" : ""});
   struct statvfs shm {};
@@ -156,17 +156,17 @@ void probe_limits(Findings& findings) {
     unsigned long long size = static_cast<unsigned long long>(shm.f_blocks) * shm.f_frsize;
     findings.push_back({"limits",
                         "/dev/shm",
-                        State::good,
+                        Availability::good,
                         bytes_in_words(size) + "; not used by message memory, which lies in memfd",
                         {}});
   }
   std::string kind = container_kind();
-  findings.push_back({"limits", "container", State::good, kind.empty() ? "no sign of one" : kind, {}});
+  findings.push_back({"limits", "container", Availability::good, kind.empty() ? "no sign of one" : kind, {}});
   std::map<std::string, std::string> status = own_status();
   bool filtered = status["Seccomp"] == "2";
   findings.push_back({"limits",
                       "seccomp",
-                      State::good,
+                      Availability::good,
                       filtered ? "a filter of system calls is on (see sharing for what it forbids)" : "no filter",
                       {}});
 }

@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
   if (world.ok()) (*world)->finalize();
   std::fputs((json ? as_json(findings) : as_text(findings, all)).c_str(), stdout);
   for (const Finding& finding : findings) {
-    if (finding.state == State::broken) return 1;
+    if (finding.state == Availability::broken) return 1;
   }
   return 0;
 }

@@ -8,15 +8,15 @@
 
 namespace periapt::doctor {
 
-const char* name_of(State state) {
+const char* name_of(Availability state) {
   switch (state) {
-    case State::good:
+    case Availability::good:
       return "good";
-    case State::absent:
+    case Availability::absent:
       return "absent";
-    case State::limited:
+    case Availability::limited:
       return "limited";
-    case State::broken:
+    case Availability::broken:
       return "broken";
   }
   return "?";
@@ -36,15 +36,15 @@ std::string as_text(const Findings& findings, bool all) {
   std::string text, area;
   int limited = 0, broken = 0;
   for (const Finding& finding : findings) {
-    limited += finding.state == State::limited;
-    broken += finding.state == State::broken;
+    limited += finding.state == Availability::limited;
+    broken += finding.state == Availability::broken;
     if (finding.area != area) {
       area = finding.area;
       text += fmt::format("\n{}\n", area);
     }
-    text += fmt::format("  {:<8} {:<18} {}\n", finding.state == State::good ? "" : name_of(finding.state), finding.name,
-                        indented(finding.text));
-    bool show = !finding.remedy.empty() && (all || finding.state != State::absent);
+    text += fmt::format("  {:<8} {:<18} {}\n", finding.state == Availability::good ? "" : name_of(finding.state),
+                        finding.name, indented(finding.text));
+    bool show = !finding.remedy.empty() && (all || finding.state != Availability::absent);
     if (show) text += fmt::format("  {:<8} {:<18} -> {}\n", "", "", finding.remedy);
   }
   return text + fmt::format("\n{} broken, {} limited, of {} findings\n", broken, limited, findings.size());

@@ -56,15 +56,15 @@ std::string names_of_transports() {
 void probe_build(Findings& findings) {
   findings.push_back({"build",
                       "version",
-                      State::good,
+                      Availability::good,
                       "Periapt " PERIAPT_VERSION ", " __VERSION__ ", C++ " + std::to_string(__cplusplus),
                       {}});
-  findings.push_back({"build", "transports", State::good, names_of_transports(), {}});
+  findings.push_back({"build", "transports", Availability::good, names_of_transports(), {}});
   if (bootstrap::built_with_pmix()) {
     findings.push_back(
-        {"build", "PMIx", State::good, "compiled in; its library is loaded when a launcher offers PMIx", {}});
+        {"build", "PMIx", Availability::good, "compiled in; its library is loaded when a launcher offers PMIx", {}});
   } else {
-    findings.push_back({"build", "PMIx", State::limited,
+    findings.push_back({"build", "PMIx", Availability::limited,
                         "not compiled in: no runs under launchers that offer nothing else (mpirun, srun --mpi=pmix)",
                         "apt-get install libpmix-dev, then configure again and rebuild"});
   }
@@ -77,11 +77,11 @@ void probe_transports(Findings& findings, const machine::NetSettings& settings) 
     std::vector<ucx::Device> devices = factory->probe(request);
     int usable = 0;
     for (const ucx::Device& device : devices) usable += device.usable;
-    if (devices.empty()) findings.push_back({"transports", factory->name, State::limited, "no device", {}});
+    if (devices.empty()) findings.push_back({"transports", factory->name, Availability::limited, "no device", {}});
     for (const ucx::Device& device : devices) {
       // One that can't be used matters when there is no other, and something can be done about it.
       const bool matters = usable == 0 && !device.remedy.empty();
-      State state = device.usable ? State::good : matters ? State::limited : State::absent;
+      Availability state = device.usable ? Availability::good : matters ? Availability::limited : Availability::absent;
       findings.push_back({"transports", factory->name + (" " + device.name), state, device.detail,
                           device.usable ? "" : device.remedy});
     }
@@ -90,21 +90,21 @@ void probe_transports(Findings& findings, const machine::NetSettings& settings) 
 
 void probe_run(Findings& findings, const Result<std::unique_ptr<bootstrap::World>>& world) {
   if (!world) {
-    findings.push_back({"run", "launcher", State::broken, world.message(), "see docs/launching.md"});
+    findings.push_back({"run", "launcher", Availability::broken, world.message(), "see docs/launching.md"});
     return;
   }
   const bootstrap::World& found = *world.value();
   std::set<int> hosts(found.host_of().begin(), found.host_of().end());
-  findings.push_back({"run", "launcher", State::good, found.describe(), {}});
+  findings.push_back({"run", "launcher", Availability::good, found.describe(), {}});
   findings.push_back({"run",
                       "processes",
-                      State::good,
+                      Availability::good,
                       std::to_string(found.size()) + " on " + std::to_string(hosts.size()) +
                           (hosts.size() == 1 ? " host" : " hosts") + "; this is process " +
                           std::to_string(found.rank()),
                       {}});
   for (const std::string& other : found.passed_over())
-    findings.push_back({"run", "passed over", State::absent, other, {}});
+    findings.push_back({"run", "passed over", Availability::absent, other, {}});
 }
 
 // Of a process with a PE for each cpu of this host.
@@ -126,26 +126,29 @@ void probe_workers(Findings& findings, int wanted) {
     while (workers_in(processes) > 1) ++processes;
     text += ", fewer in larger ones, 1 from " + std::to_string(processes) + " on; +workers N sets another number";
   }
-  findings.push_back({"run", "workers", State::good, text, {}});
+  findings.push_back({"run", "workers", Availability::good, text, {}});
 }
 
 void probe_launchers(Findings& findings) {
   for (const Launcher& launcher : kLaunchers) {
     std::string path = in_path(launcher.command);
     if (path.empty()) {
-      findings.push_back({"launchers", launcher.command, State::absent, "not in PATH", {}});
+      findings.push_back({"launchers", launcher.command, Availability::absent, "not in PATH", {}});
     } else {
-      findings.push_back(
-          {"launchers", launcher.command, State::good, path + " (" + launcher.way + "): " + launcher.example, {}});
+      findings.push_back({"launchers",
+                          launcher.command,
+                          Availability::good,
+                          path + " (" + launcher.way + "): " + launcher.example,
+                          {}});
     }
   }
   if (!bootstrap::built_with_pmix()) return;
   void* library = ::dlopen("libpmix.so.2", RTLD_LAZY | RTLD_LOCAL);
   if (library != nullptr) {
-    findings.push_back({"launchers", "libpmix", State::good, "libpmix.so.2 can be loaded", {}});
+    findings.push_back({"launchers", "libpmix", Availability::good, "libpmix.so.2 can be loaded", {}});
     ::dlclose(library);
   } else {
-    findings.push_back({"launchers", "libpmix", State::limited,
+    findings.push_back({"launchers", "libpmix", Availability::limited,
                         std::string("needed under launchers that offer PMIx alone: ") + ::dlerror(),
                         "apt-get install libpmix2, or set PERIAPT_LIBPMIX to the path of the launcher's own"});
   }

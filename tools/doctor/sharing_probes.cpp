@@ -58,7 +58,7 @@ void probe_cma(Findings& findings) {
   if (error == 0) {
     findings.push_back({"sharing",
                         "CMA",
-                        State::good,
+                        Availability::good,
                         "a process can read its sibling's memory (process_vm_readv; " + rule + ")",
                         {}});
     return;
@@ -67,7 +67,7 @@ void probe_cma(Findings& findings) {
     findings.push_back(
         {"sharing",
          "CMA",
-         State::good,
+         Availability::good,
          "a process can read its sibling's memory when that one allows it (PR_SET_PTRACER; " + rule + ")",
          {}});
     return;
@@ -76,7 +76,7 @@ void probe_cma(Findings& findings) {
                            ? "sysctl kernel.yama.ptrace_scope=0; containers: --cap-add SYS_PTRACE (or a seccomp "
                              "profile that allows process_vm_readv)"
                            : "look at the kernel's log: dmesg | tail";
-  findings.push_back({"sharing", "CMA", State::limited,
+  findings.push_back({"sharing", "CMA", Availability::limited,
                       std::string("process_vm_readv: ") + std::strerror(error) + " (" + rule +
                           "): buffers outside message memory are copied through it instead",
                       remedy});
@@ -105,9 +105,10 @@ void probe_memfd(Findings& findings) {
   if (fd >= 0) ::close(fd);
   if (shared) {
     findings.push_back(
-        {"sharing", "shared memory", State::good, "memfd works: processes of a host share message memory", {}});
+        {"sharing", "shared memory", Availability::good, "memfd works: processes of a host share message memory", {}});
   } else {
-    findings.push_back({"sharing", "shared memory", State::broken, std::string("memfd_create: ") + std::strerror(error),
+    findings.push_back({"sharing", "shared memory", Availability::broken,
+                        std::string("memfd_create: ") + std::strerror(error),
                         "containers: use a seccomp profile that allows memfd_create"});
   }
   constexpr std::size_t kReserved = std::size_t{16} << 40;
@@ -115,9 +116,9 @@ void probe_memfd(Findings& findings) {
   if (range != MAP_FAILED) {
     ::munmap(range, kReserved);
     findings.push_back(
-        {"sharing", "addresses", State::good, bytes_in_words(kReserved) + " of addresses can be reserved", {}});
+        {"sharing", "addresses", Availability::good, bytes_in_words(kReserved) + " of addresses can be reserved", {}});
   } else {
-    findings.push_back({"sharing", "addresses", State::broken,
+    findings.push_back({"sharing", "addresses", Availability::broken,
                         bytes_in_words(kReserved) + " of addresses cannot be reserved: " + std::strerror(errno),
                         "ulimit -v unlimited; sysctl vm.overcommit_memory=0"});
   }
@@ -128,18 +129,20 @@ void probe_huge_pages(Findings& findings) {
   std::string free = first_line("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages");
   if (total.empty() || total == "0") {
     findings.push_back(
-        {"sharing", "huge pages", State::absent, "none are set aside", "sysctl vm.nr_hugepages=512 (1 GiB)"});
+        {"sharing", "huge pages", Availability::absent, "none are set aside", "sysctl vm.nr_hugepages=512 (1 GiB)"});
   } else {
-    findings.push_back({"sharing", "huge pages", State::good, free + " of " + total + " pages of 2 MiB are free", {}});
+    findings.push_back(
+        {"sharing", "huge pages", Availability::good, free + " of " + total + " pages of 2 MiB are free", {}});
   }
   std::string transparent = first_line("/sys/kernel/mm/transparent_hugepage/enabled");
   std::string shmem = first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled");
   bool never = shmem.find("[never]") != std::string::npos || shmem.find("[deny]") != std::string::npos;
   if (transparent.empty()) {
-    findings.push_back({"sharing", "transparent", State::absent, "this kernel has no transparent huge pages", {}});
+    findings.push_back(
+        {"sharing", "transparent", Availability::absent, "this kernel has no transparent huge pages", {}});
   } else {
     findings.push_back(
-        {"sharing", "transparent", State::good, "memory: " + transparent + ", shared memory: " + shmem,
+        {"sharing", "transparent", Availability::good, "memory: " + transparent + ", shared memory: " + shmem,
          never ? "for shared memory: echo advise > /sys/kernel/mm/transparent_hugepage/shmem_enabled" : ""});
   }
 }
@@ -149,13 +152,13 @@ void probe_io_uring(Findings& findings) {
   int fd = static_cast<int>(::syscall(SYS_io_uring_setup, 4, &parameters));
   if (fd >= 0) {
     ::close(fd);
-    findings.push_back({"sharing", "io_uring", State::good, "can be used", {}});
+    findings.push_back({"sharing", "io_uring", Availability::good, "can be used", {}});
     return;
   }
   int error = errno;
   std::string setting = first_line("/proc/sys/kernel/io_uring_disabled");
   findings.push_back(
-      {"sharing", "io_uring", State::absent,
+      {"sharing", "io_uring", Availability::absent,
        std::string(std::strerror(error)) + (setting.empty() ? "" : " (kernel.io_uring_disabled=" + setting + ")"),
        error == ENOSYS
            ? ""

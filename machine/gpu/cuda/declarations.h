@@ -8,7 +8,7 @@
 namespace periapt::gpu::cuda {
 
 using Result_ = int;  ///< CUresult
-using Address = unsigned long long;
+using DevicePointer = unsigned long long;
 using Device = int;
 struct OpaqueContext;
 struct OpaqueStream;
@@ -36,13 +36,13 @@ struct RowsOfMemory {  ///< CUDA_MEMCPY2D
   std::size_t from_x, from_y;
   unsigned from_type;
   const void* from_host;
-  Address from;
+  DevicePointer from;
   OpaqueArray* from_array;
   std::size_t from_pitch;
   std::size_t to_x, to_y;
   unsigned to_type;
   void* to_host;
-  Address to;
+  DevicePointer to;
   OpaqueArray* to_array;
   std::size_t to_pitch;
   std::size_t row_bytes, rows;
@@ -78,26 +78,27 @@ inline constexpr Result_ kNoContext = 201;
   X(current_device, cuCtxGetDevice, (Device*))                                                                      \
   X(context_finish, cuCtxSynchronize, ())                                                                           \
   X(enable_peer, cuCtxEnablePeerAccess, (Context, unsigned))                                                        \
-  X(pointer_attribute, cuPointerGetAttribute, (void*, int, Address))                                                \
-  X(memory_alloc, cuMemAlloc_v2, (Address*, std::size_t))                                                           \
-  X(memory_free, cuMemFree_v2, (Address))                                                                           \
+  X(pointer_attribute, cuPointerGetAttribute, (void*, int, DevicePointer))                                          \
+  X(memory_alloc, cuMemAlloc_v2, (DevicePointer*, std::size_t))                                                     \
+  X(memory_free, cuMemFree_v2, (DevicePointer))                                                                     \
   X(host_alloc, cuMemHostAlloc, (void**, std::size_t, unsigned))                                                    \
   X(host_free, cuMemFreeHost, (void*))                                                                              \
   X(host_register, cuMemHostRegister_v2, (void*, std::size_t, unsigned))                                            \
   X(host_unregister, cuMemHostUnregister, (void*))                                                                  \
-  X(managed_alloc, cuMemAllocManaged, (Address*, std::size_t, unsigned))                                            \
-  X(pool_alloc, cuMemAllocAsync, (Address*, std::size_t, NativeStream))                                             \
-  X(pool_free, cuMemFreeAsync, (Address, NativeStream))                                                             \
+  X(managed_alloc, cuMemAllocManaged, (DevicePointer*, std::size_t, unsigned))                                      \
+  X(pool_alloc, cuMemAllocAsync, (DevicePointer*, std::size_t, NativeStream))                                       \
+  X(pool_free, cuMemFreeAsync, (DevicePointer, NativeStream))                                                       \
   X(retain_allocation, cuMemRetainAllocationHandle, (AllocationHandle*, void*))                                     \
   X(release_allocation, cuMemRelease, (AllocationHandle))                                                           \
   X(export_allocation, cuMemExportToShareableHandle, (void*, AllocationHandle, int, unsigned long long))            \
   X(import_allocation, cuMemImportFromShareableHandle, (AllocationHandle*, void*, int))                             \
-  X(reserve_addresses, cuMemAddressReserve, (Address*, std::size_t, std::size_t, Address, unsigned long long))      \
-  X(free_addresses, cuMemAddressFree, (Address, std::size_t))                                                       \
-  X(map_allocation, cuMemMap, (Address, std::size_t, std::size_t, AllocationHandle, unsigned long long))            \
-  X(unmap, cuMemUnmap, (Address, std::size_t))                                                                      \
-  X(set_access, cuMemSetAccess, (Address, std::size_t, const MemoryAccess*, std::size_t))                           \
-  X(copy_async, cuMemcpyAsync, (Address, Address, std::size_t, NativeStream))                                       \
+  X(reserve_addresses, cuMemAddressReserve,                                                                         \
+    (DevicePointer*, std::size_t, std::size_t, DevicePointer, unsigned long long))                                  \
+  X(free_addresses, cuMemAddressFree, (DevicePointer, std::size_t))                                                 \
+  X(map_allocation, cuMemMap, (DevicePointer, std::size_t, std::size_t, AllocationHandle, unsigned long long))      \
+  X(unmap, cuMemUnmap, (DevicePointer, std::size_t))                                                                \
+  X(set_access, cuMemSetAccess, (DevicePointer, std::size_t, const MemoryAccess*, std::size_t))                     \
+  X(copy_async, cuMemcpyAsync, (DevicePointer, DevicePointer, std::size_t, NativeStream))                           \
   X(copy_rows_async, cuMemcpy2DAsync_v2, (const RowsOfMemory*, NativeStream))                                       \
   X(stream_create, cuStreamCreate, (NativeStream*, unsigned))                                                       \
   X(stream_create_at, cuStreamCreateWithPriority, (NativeStream*, unsigned, int))                                   \
@@ -117,17 +118,17 @@ inline constexpr Result_ kNoContext = 201;
   X(module_function, cuModuleGetFunction, (Function*, Module, const char*))                                         \
   X(launch, cuLaunchKernel,                                                                                         \
     (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, NativeStream, void**, void**)) \
-  X(ipc_export, cuIpcGetMemHandle, (MemoryHandle*, Address))                                                        \
-  X(ipc_import, cuIpcOpenMemHandle_v2, (Address*, MemoryHandle, unsigned))                                          \
-  X(ipc_forget, cuIpcCloseMemHandle, (Address))
+  X(ipc_export, cuIpcGetMemHandle, (MemoryHandle*, DevicePointer))                                                  \
+  X(ipc_import, cuIpcOpenMemHandle_v2, (DevicePointer*, MemoryHandle, unsigned))                                    \
+  X(ipc_forget, cuIpcCloseMemHandle, (DevicePointer))
 
 struct Functions {
 #define PERIAPT_DECLARE(ours, theirs, arguments) Result_(*ours) arguments = nullptr;
   PERIAPT_CUDA_FUNCTIONS(PERIAPT_DECLARE)
 #undef PERIAPT_DECLARE
   // Not in all drivers.
-  Result_ (*range_handle)(void*, Address, std::size_t, int, unsigned long long) = nullptr;  ///< from 11.7 on
-  Result_ (*set_pointer_attribute)(const void*, int, Address) = nullptr;
+  Result_ (*range_handle)(void*, DevicePointer, std::size_t, int, unsigned long long) = nullptr;  ///< from 11.7 on
+  Result_ (*set_pointer_attribute)(const void*, int, DevicePointer) = nullptr;
 };
 
 }  // namespace periapt::gpu::cuda

@@ -41,9 +41,9 @@ struct Calls {
 
   std::string version() const { return in_words(driver_version); }
   std::string words(int error) const { return cuda::words(library, error); }
-  static Address of(const void* address) { return reinterpret_cast<Address>(address); }
+  static DevicePointer of(const void* address) { return reinterpret_cast<DevicePointer>(address); }
 
-  Answer context_of(int gpu, Context* context) {
+  DriverAnswer context_of(int gpu, Context* context) {
     Primary& primary = primaries[static_cast<std::size_t>(gpu)];
     std::lock_guard lock(primary.mutex);
     if (primary.context == nullptr) {
@@ -57,9 +57,9 @@ struct Calls {
     *context = primary.context;
     return {};
   }
-  Answer enter(int gpu, void**) {
+  DriverAnswer enter(int gpu, void**) {
     Context context = nullptr;
-    if (const Answer found = context_of(gpu, &context); found.error != 0) return found;
+    if (const DriverAnswer found = context_of(gpu, &context); found.error != 0) return found;
     return {library.push_context(context), "cuCtxPushCurrent"};
   }
   void leave(void*) {
@@ -67,11 +67,11 @@ struct Calls {
     library.pop_context(&ours);
   }
 
-  Answer ask(Question question, const void* address, void* data) {
+  DriverAnswer ask(Question question, const void* address, void* data) {
     return {library.pointer_attribute(data, static_cast<int>(question), of(address)), "cuPointerGetAttribute"};
   }
-  Answer range(const void* address, std::uintptr_t* begin, std::uint64_t* size) {
-    const Answer answer = ask(Question::begin, address, begin);
+  DriverAnswer range(const void* address, std::uintptr_t* begin, std::uint64_t* size) {
+    const DriverAnswer answer = ask(Question::begin, address, begin);
     return answer.error != 0 ? answer : ask(Question::size, address, size);
   }
   bool is_device(unsigned type) const { return type == kMemoryTypeDevice; }
@@ -86,13 +86,13 @@ struct Calls {
     return ask(Question::handle_types, address, &types).error == 0 && (types & kPosixFile) != 0;
   }
 
-  Answer allocate(Kind kind, void** made, std::uint64_t bytes) {
-    if (kind == Kind::pinned) return {library.host_alloc(made, bytes, kHostPortable), "cuMemHostAlloc"};
-    Address address = 0;
-    Answer answer;
-    if (kind == Kind::managed) {
+  DriverAnswer allocate(MemoryType kind, void** made, std::uint64_t bytes) {
+    if (kind == MemoryType::pinned) return {library.host_alloc(made, bytes, kHostPortable), "cuMemHostAlloc"};
+    DevicePointer address = 0;
+    DriverAnswer answer;
+    if (kind == MemoryType::managed) {
       answer = {library.managed_alloc(&address, bytes, kManagedGlobal), "cuMemAllocManaged"};
-    } else if (kind == Kind::pool) {
+    } else if (kind == MemoryType::pool) {
       answer = {library.pool_alloc(&address, bytes, nullptr), "cuMemAllocAsync"};
       if (answer.error == 0) answer = {library.stream_finish(nullptr), "cuStreamSynchronize"};
     } else {
@@ -101,17 +101,17 @@ struct Calls {
     *made = reinterpret_cast<void*>(address);
     return answer;
   }
-  Answer free(Kind kind, void* memory) {
-    if (kind == Kind::pinned) return {library.host_free(memory), "cuMemFreeHost"};
-    if (kind == Kind::pool) return {library.pool_free(of(memory), nullptr), "cuMemFreeAsync"};
+  DriverAnswer free(MemoryType kind, void* memory) {
+    if (kind == MemoryType::pinned) return {library.host_free(memory), "cuMemFreeHost"};
+    if (kind == MemoryType::pool) return {library.pool_free(of(memory), nullptr), "cuMemFreeAsync"};
     return {library.memory_free(of(memory)), "cuMemFree"};
   }
-  Answer pin(void* memory, std::uint64_t bytes) {
+  DriverAnswer pin(void* memory, std::uint64_t bytes) {
     return {library.host_register(memory, bytes, kHostPortable), "cuMemHostRegister"};
   }
-  Answer unpin(void* memory) { return {library.host_unregister(memory), "cuMemHostUnregister"}; }
+  DriverAnswer unpin(void* memory) { return {library.host_unregister(memory), "cuMemHostUnregister"}; }
 
-  Answer gpu_of_stream(void* stream, int* gpu) {
+  DriverAnswer gpu_of_stream(void* stream, int* gpu) {
     if (is_default_stream(stream)) {
       const int error = library.current_device(gpu);
       return {error == kNoContext ? 0 : error, "cuCtxGetDevice"};
@@ -119,20 +119,20 @@ struct Calls {
     Context context = nullptr;
     if (int error = library.stream_context(stream_of(stream), &context); error != 0) return {error, "cuStreamGetCtx"};
     if (int error = library.push_context(context); error != 0) return {error, "cuCtxPushCurrent"};
-    const Answer answer{library.current_device(gpu), "cuCtxGetDevice"};
+    const DriverAnswer answer{library.current_device(gpu), "cuCtxGetDevice"};
     leave(nullptr);
     return answer;
   }
-  Answer make_stream(void** stream) {
+  DriverAnswer make_stream(void** stream) {
     return {library.stream_create(reinterpret_cast<NativeStream*>(stream), kStreamNonBlocking), "cuStreamCreate"};
   }
   static NativeStream stream_of(void* native) { return static_cast<NativeStream>(native); }
   static NativeEvent event_of(void* native) { return static_cast<NativeEvent>(native); }
-  Answer destroy_stream(void* stream) { return {library.stream_destroy(stream_of(stream)), "cuStreamDestroy"}; }
-  Answer copy(void* to, const void* from, std::uint64_t bytes, void* stream) {
+  DriverAnswer destroy_stream(void* stream) { return {library.stream_destroy(stream_of(stream)), "cuStreamDestroy"}; }
+  DriverAnswer copy(void* to, const void* from, std::uint64_t bytes, void* stream) {
     return {library.copy_async(of(to), of(from), bytes, stream_of(stream)), "cuMemcpyAsync"};
   }
-  Answer copy_rows(const CopiedRows& rows, void* stream) {
+  DriverAnswer copy_rows(const CopiedRows& rows, void* stream) {
     RowsOfMemory copied{};
     copied.from_type = copied.to_type = kMemoryTypeUnified;
     copied.from = of(rows.from);
@@ -143,17 +143,17 @@ struct Calls {
     copied.rows = rows.rows;
     return {library.copy_rows_async(&copied, stream_of(stream)), "cuMemcpy2DAsync"};
   }
-  Answer wait_for(void* stream, void* event) {
+  DriverAnswer wait_for(void* stream, void* event) {
     return {library.stream_wait(stream_of(stream), event_of(event), 0), "cuStreamWaitEvent"};
   }
-  Answer capture_status(void* stream, int* status) {
+  DriverAnswer capture_status(void* stream, int* status) {
     return {library.stream_capturing(stream_of(stream), status), "cuStreamIsCapturing"};
   }
-  Answer finish(void* stream) { return {library.stream_finish(stream_of(stream)), "cuStreamSynchronize"}; }
-  Answer finish_all() { return {library.context_finish(), "cuCtxSynchronize"}; }
+  DriverAnswer finish(void* stream) { return {library.stream_finish(stream_of(stream)), "cuStreamSynchronize"}; }
+  DriverAnswer finish_all() { return {library.context_finish(), "cuCtxSynchronize"}; }
   // A default stream waits for the process's, which waits for all that do not say otherwise. Asked about while one of
   // those is captured, the process's would break the capture: that it is captured is to be asked first, and does not.
-  Answer query_stream(void* stream) {
+  DriverAnswer query_stream(void* stream) {
     if (!is_default_stream(stream)) return {library.stream_query(stream_of(stream)), "cuStreamQuery"};
     int captured = 0;
     if (int error = library.stream_capturing(kOfProcess, &captured); error != 0) return {error, "cuStreamIsCapturing"};
@@ -161,20 +161,20 @@ struct Calls {
     if (error == 0 && stream == kOfThread) error = library.stream_query(kOfThread);
     return {error, "cuStreamQuery"};
   }
-  Answer make_event(void** event, unsigned flags) {
+  DriverAnswer make_event(void** event, unsigned flags) {
     return {library.event_create(reinterpret_cast<NativeEvent*>(event), flags), "cuEventCreate"};
   }
-  Answer destroy_event(void* event) { return {library.event_destroy(event_of(event)), "cuEventDestroy"}; }
-  Answer record(void* event, void* stream) {
+  DriverAnswer destroy_event(void* event) { return {library.event_destroy(event_of(event)), "cuEventDestroy"}; }
+  DriverAnswer record(void* event, void* stream) {
     return {library.event_record(event_of(event), stream_of(stream)), "cuEventRecord"};
   }
-  Answer query(void* event) { return {library.event_query(event_of(event)), "cuEventQuery"}; }
-  Answer elapsed(float* ms, void* begin, void* end) {
+  DriverAnswer query(void* event) { return {library.event_query(event_of(event)), "cuEventQuery"}; }
+  DriverAnswer elapsed(float* ms, void* begin, void* end) {
     return {library.event_elapsed(ms, event_of(begin), event_of(end)), "cuEventElapsedTime"};
   }
 
   static constexpr const char* kLoadModule = "cuModuleLoadData";
-  Answer load_kernel(const void* image, const char* name, void** function) {
+  DriverAnswer load_kernel(const void* image, const char* name, void** function) {
     Module module = nullptr;
     if (int error = library.module_load(&module, image); error != 0) return {error, kLoadModule};
     return {library.module_function(reinterpret_cast<Function*>(function), module, name), "cuModuleGetFunction"};
@@ -186,12 +186,12 @@ struct Calls {
             "PTX",
             "--gpu-architecture=compute_75"};
   }
-  Answer launch(void* function, unsigned blocks, unsigned threads, void* stream, void** arguments) {
+  DriverAnswer launch(void* function, unsigned blocks, unsigned threads, void* stream, void** arguments) {
     return {library.launch(static_cast<Function>(function), blocks, 1, 1, threads, 1, 1, 0, stream_of(stream),
                            arguments, nullptr),
             "cuLaunchKernel"};
   }
-  Answer make_urgent_stream(void** stream) {
+  DriverAnswer make_urgent_stream(void** stream) {
     int lowest = 0, highest = 0;
     if (int error = library.stream_priorities(&lowest, &highest); error != 0)
       return {error, "cuCtxGetStreamPriorityRange"};
@@ -210,12 +210,12 @@ struct Calls {
     return ask(Question::context, address, &theirs).error == 0 && context_of(gpu, &ours).error == 0 && theirs == ours;
   }
 
-  Answer can_reach(int* can, int gpu, int other) {
+  DriverAnswer can_reach(int* can, int gpu, int other) {
     return {library.can_access_peer(can, gpu, other), "cuDeviceCanAccessPeer"};
   }
-  Answer reach(int other) {
+  DriverAnswer reach(int other) {
     Context theirs = nullptr;
-    if (const Answer found = context_of(other, &theirs); found.error != 0) return found;
+    if (const DriverAnswer found = context_of(other, &theirs); found.error != 0) return found;
     return {library.enable_peer(theirs, 0), "cuCtxEnablePeerAccess"};
   }
   // The driver has no name for it. GPUs do atomic operations on each other's memory over NVLink, and not over PCIe.
@@ -228,18 +228,18 @@ struct Calls {
     }
     return yes != 0 ? "NVLink" : "PCIe";
   }
-  Answer export_memory(std::byte* handle, void* begin) {
+  DriverAnswer export_memory(std::byte* handle, void* begin) {
     return {library.ipc_export(reinterpret_cast<MemoryHandle*>(handle), of(begin)), "cuIpcGetMemHandle"};
   }
-  Answer import_memory(void** found, const std::byte* handle) {
+  DriverAnswer import_memory(void** found, const std::byte* handle) {
     MemoryHandle native;
     std::memcpy(&native, handle, sizeof(native));
-    Address address = 0;
-    const Answer answer = {library.ipc_import(&address, native, kIpcLazyPeers), "cuIpcOpenMemHandle"};
+    DevicePointer address = 0;
+    const DriverAnswer answer = {library.ipc_import(&address, native, kIpcLazyPeers), "cuIpcOpenMemHandle"};
     *found = reinterpret_cast<void*>(address);
     return answer;
   }
-  Answer forget(void* imported) { return {library.ipc_forget(of(imported)), "cuIpcCloseMemHandle"}; }
+  DriverAnswer forget(void* imported) { return {library.ipc_forget(of(imported)), "cuIpcCloseMemHandle"}; }
 
   std::string why_no_files(int gpu) {
     int yes = 0;
@@ -250,7 +250,7 @@ struct Calls {
     }
     return "its driver gives no files of memory that was mapped by hand";
   }
-  Answer open_file(const void* mapping, int* file) {
+  DriverAnswer open_file(const void* mapping, int* file) {
     AllocationHandle handle = 0;
     if (int error = library.retain_allocation(&handle, const_cast<void*>(mapping)); error != 0)
       return {error, "cuMemRetainAllocationHandle"};
@@ -258,13 +258,13 @@ struct Calls {
     library.release_allocation(handle);
     return {error, "cuMemExportToShareableHandle"};
   }
-  Answer import_file(int gpu, int file, std::uint64_t size, void** found) {
+  DriverAnswer import_file(int gpu, int file, std::uint64_t size, void** found) {
     AllocationHandle handle = 0;
     void* const named = reinterpret_cast<void*>(static_cast<std::intptr_t>(file));
     if (int error = library.import_allocation(&handle, named, kPosixFile); error != 0)
       return {error, "cuMemImportFromShareableHandle"};
-    Address address = 0;
-    Answer answer{library.reserve_addresses(&address, size, 0, 0, 0), "cuMemAddressReserve"};
+    DevicePointer address = 0;
+    DriverAnswer answer{library.reserve_addresses(&address, size, 0, 0, 0), "cuMemAddressReserve"};
     if (answer.error == 0) {
       answer = map_all(gpu, address, size, handle);
       if (answer.error != 0) library.free_addresses(address, size);
@@ -273,14 +273,14 @@ struct Calls {
     *found = reinterpret_cast<void*>(address);
     return answer;
   }
-  Answer map_all(int gpu, Address address, std::uint64_t size, AllocationHandle handle) {
+  DriverAnswer map_all(int gpu, DevicePointer address, std::uint64_t size, AllocationHandle handle) {
     if (int error = library.map_allocation(address, size, 0, handle, 0); error != 0) return {error, "cuMemMap"};
     const MemoryAccess access{kOnDevice, gpu, kReadAndWrite};
     const int error = library.set_access(address, size, &access, 1);
     if (error != 0) library.unmap(address, size);
     return {error, "cuMemSetAccess"};
   }
-  Answer forget_file(void* imported, std::uint64_t size) {
+  DriverAnswer forget_file(void* imported, std::uint64_t size) {
     if (int error = library.unmap(of(imported), size); error != 0) return {error, "cuMemUnmap"};
     return {library.free_addresses(of(imported), size), "cuMemAddressFree"};
   }
@@ -298,14 +298,14 @@ struct Calls {
     return "its driver has no dma-buf; it wants NVIDIA's open kernel modules, and Linux 5.12 or newer";
   }
   // The driver takes whole pages of the host's; an allocation may begin within one.
-  Answer share(void* begin, std::uint64_t size, int* fd, std::uint64_t* offset) {
-    const auto page = static_cast<Address>(::sysconf(_SC_PAGESIZE));
-    const Address first = of(begin) / page * page, end = (of(begin) + size + page - 1) / page * page;
+  DriverAnswer share(void* begin, std::uint64_t size, int* fd, std::uint64_t* offset) {
+    const auto page = static_cast<DevicePointer>(::sysconf(_SC_PAGESIZE));
+    const DevicePointer first = of(begin) / page * page, end = (of(begin) + size + page - 1) / page * page;
     *offset = of(begin) - first;
     return {library.range_handle(fd, first, end - first, kRangeAsDmaBuf, 0), "cuMemGetHandleForAddressRange"};
   }
   // Else cuMemcpy() of a program may return before its bytes are where an adapter would read them.
-  Answer end_copies_in_time(void* begin) {
+  DriverAnswer end_copies_in_time(void* begin) {
     const unsigned yes = 1;
     if (library.set_pointer_attribute == nullptr) return {};
     return {library.set_pointer_attribute(&yes, kSyncMemops, of(begin)), "cuPointerSetAttribute"};

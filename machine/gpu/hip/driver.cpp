@@ -35,7 +35,7 @@ struct Calls {
   std::string words(int error) const { return hip::words(library, error); }
 
   // A thread has a current GPU, which is the program's business: it gets it back.
-  Answer enter(int gpu, void** before) {
+  DriverAnswer enter(int gpu, void** before) {
     int current = 0;
     if (int error = library.get_device(&current); error != 0) return {error, "hipGetDevice"};
     *before = reinterpret_cast<void*>(static_cast<std::intptr_t>(current));
@@ -43,14 +43,15 @@ struct Calls {
   }
   void leave(void* before) { library.set_device(static_cast<int>(reinterpret_cast<std::intptr_t>(before))); }
 
-  Answer ask(Question question, const void* address, void* data) {
+  DriverAnswer ask(Question question, const void* address, void* data) {
     return {library.pointer_attribute(data, static_cast<int>(question), const_cast<void*>(address)),
             "hipPointerGetAttribute"};
   }
-  Answer range(const void* address, std::uintptr_t* begin, std::uint64_t* size) {
+  DriverAnswer range(const void* address, std::uintptr_t* begin, std::uint64_t* size) {
     void* base = nullptr;
     std::size_t bytes = 0;
-    const Answer answer = {library.address_range(&base, &bytes, const_cast<void*>(address)), "hipMemGetAddressRange"};
+    const DriverAnswer answer = {library.address_range(&base, &bytes, const_cast<void*>(address)),
+                                 "hipMemGetAddressRange"};
     *begin = reinterpret_cast<std::uintptr_t>(base);
     *size = bytes;
     return answer;
@@ -63,69 +64,69 @@ struct Calls {
     return true;
   }
 
-  Answer allocate(Kind kind, void** made, std::uint64_t bytes) {
-    if (kind == Kind::pinned) return {library.host_alloc(made, bytes, kHostPortable), "hipHostMalloc"};
-    if (kind == Kind::managed) return {library.managed_alloc(made, bytes, kManagedGlobal), "hipMallocManaged"};
-    if (kind != Kind::pool) return {library.memory_alloc(made, bytes), "hipMalloc"};
-    const Answer answer = {library.pool_alloc(made, bytes, nullptr), "hipMallocAsync"};
-    return answer.error != 0 ? answer : Answer{library.stream_finish(nullptr), "hipStreamSynchronize"};
+  DriverAnswer allocate(MemoryType kind, void** made, std::uint64_t bytes) {
+    if (kind == MemoryType::pinned) return {library.host_alloc(made, bytes, kHostPortable), "hipHostMalloc"};
+    if (kind == MemoryType::managed) return {library.managed_alloc(made, bytes, kManagedGlobal), "hipMallocManaged"};
+    if (kind != MemoryType::pool) return {library.memory_alloc(made, bytes), "hipMalloc"};
+    const DriverAnswer answer = {library.pool_alloc(made, bytes, nullptr), "hipMallocAsync"};
+    return answer.error != 0 ? answer : DriverAnswer{library.stream_finish(nullptr), "hipStreamSynchronize"};
   }
-  Answer free(Kind kind, void* memory) {
-    if (kind == Kind::pinned) return {library.host_free(memory), "hipHostFree"};
-    if (kind == Kind::pool) return {library.pool_free(memory, nullptr), "hipFreeAsync"};
+  DriverAnswer free(MemoryType kind, void* memory) {
+    if (kind == MemoryType::pinned) return {library.host_free(memory), "hipHostFree"};
+    if (kind == MemoryType::pool) return {library.pool_free(memory, nullptr), "hipFreeAsync"};
     return {library.memory_free(memory), "hipFree"};
   }
-  Answer pin(void* memory, std::uint64_t bytes) {
+  DriverAnswer pin(void* memory, std::uint64_t bytes) {
     return {library.host_register(memory, bytes, kHostPortable), "hipHostRegister"};
   }
-  Answer unpin(void* memory) { return {library.host_unregister(memory), "hipHostUnregister"}; }
+  DriverAnswer unpin(void* memory) { return {library.host_unregister(memory), "hipHostUnregister"}; }
 
   // Where the runtime does not say it, streams are taken for those of the thread's GPU.
-  Answer gpu_of_stream(void* stream, int* gpu) {
+  DriverAnswer gpu_of_stream(void* stream, int* gpu) {
     if (is_default_stream(stream) || library.stream_device == nullptr) return {library.get_device(gpu), "hipGetDevice"};
     return {library.stream_device(stream_of(stream), gpu), "hipStreamGetDevice"};
   }
-  Answer make_stream(void** stream) {
+  DriverAnswer make_stream(void** stream) {
     return {library.stream_create(reinterpret_cast<NativeStream*>(stream), kStreamNonBlocking),
             "hipStreamCreateWithFlags"};
   }
   static NativeStream stream_of(void* native) { return static_cast<NativeStream>(native); }
   static NativeEvent event_of(void* native) { return static_cast<NativeEvent>(native); }
-  Answer destroy_stream(void* stream) { return {library.stream_destroy(stream_of(stream)), "hipStreamDestroy"}; }
-  Answer copy(void* to, const void* from, std::uint64_t bytes, void* stream) {
+  DriverAnswer destroy_stream(void* stream) { return {library.stream_destroy(stream_of(stream)), "hipStreamDestroy"}; }
+  DriverAnswer copy(void* to, const void* from, std::uint64_t bytes, void* stream) {
     return {library.copy_async(to, from, bytes, kCopyDefault, stream_of(stream)), "hipMemcpyAsync"};
   }
-  Answer copy_rows(const CopiedRows& rows, void* stream) {
+  DriverAnswer copy_rows(const CopiedRows& rows, void* stream) {
     return {library.copy_rows_async(rows.to, rows.to_stride, rows.from, rows.from_stride, rows.bytes, rows.rows,
                                     kCopyDefault, stream_of(stream)),
             "hipMemcpy2DAsync"};
   }
-  Answer wait_for(void* stream, void* event) {
+  DriverAnswer wait_for(void* stream, void* event) {
     return {library.stream_wait(stream_of(stream), event_of(event), 0), "hipStreamWaitEvent"};
   }
-  Answer capture_status(void* stream, int* status) {
+  DriverAnswer capture_status(void* stream, int* status) {
     return {library.stream_capturing(stream_of(stream), status), "hipStreamIsCapturing"};
   }
-  Answer finish(void* stream) { return {library.stream_finish(stream_of(stream)), "hipStreamSynchronize"}; }
-  Answer finish_all() { return {library.device_finish(), "hipDeviceSynchronize"}; }
-  Answer query_stream(void* stream) {
+  DriverAnswer finish(void* stream) { return {library.stream_finish(stream_of(stream)), "hipStreamSynchronize"}; }
+  DriverAnswer finish_all() { return {library.device_finish(), "hipDeviceSynchronize"}; }
+  DriverAnswer query_stream(void* stream) {
     if (is_default_stream(stream)) return {kNotReady, "hipStreamQuery"};  // it does not say what that waits for
     return {library.stream_query(stream_of(stream)), "hipStreamQuery"};
   }
-  Answer make_event(void** event, unsigned flags) {
+  DriverAnswer make_event(void** event, unsigned flags) {
     return {library.event_create(reinterpret_cast<NativeEvent*>(event), flags), "hipEventCreateWithFlags"};
   }
-  Answer destroy_event(void* event) { return {library.event_destroy(event_of(event)), "hipEventDestroy"}; }
-  Answer record(void* event, void* stream) {
+  DriverAnswer destroy_event(void* event) { return {library.event_destroy(event_of(event)), "hipEventDestroy"}; }
+  DriverAnswer record(void* event, void* stream) {
     return {library.event_record(event_of(event), stream_of(stream)), "hipEventRecord"};
   }
-  Answer query(void* event) { return {library.event_query(event_of(event)), "hipEventQuery"}; }
-  Answer elapsed(float* ms, void* begin, void* end) {
+  DriverAnswer query(void* event) { return {library.event_query(event_of(event)), "hipEventQuery"}; }
+  DriverAnswer elapsed(float* ms, void* begin, void* end) {
     return {library.event_elapsed(ms, event_of(begin), event_of(end)), "hipEventElapsedTime"};
   }
 
   static constexpr const char* kLoadModule = "hipModuleLoadData";
-  Answer load_kernel(const void* image, const char* name, void** function) {
+  DriverAnswer load_kernel(const void* image, const char* name, void** function) {
     Module module = nullptr;
     if (int error = library.module_load(&module, image); error != 0) return {error, kLoadModule};
     return {library.module_function(reinterpret_cast<Function*>(function), module, name), "hipModuleGetFunction"};
@@ -133,12 +134,12 @@ struct Calls {
   RunTimeCompiler compiler(int) const {
     return {"hiprtc", {"libhiprtc.so", "libhiprtc.so.7", "libhiprtc.so.6"}, "PERIAPT_LIBHIPRTC", "Code", ""};
   }
-  Answer launch(void* function, unsigned blocks, unsigned threads, void* stream, void** arguments) {
+  DriverAnswer launch(void* function, unsigned blocks, unsigned threads, void* stream, void** arguments) {
     return {library.launch(static_cast<Function>(function), blocks, 1, 1, threads, 1, 1, 0, stream_of(stream),
                            arguments, nullptr),
             "hipModuleLaunchKernel"};
   }
-  Answer make_urgent_stream(void** stream) {
+  DriverAnswer make_urgent_stream(void** stream) {
     int lowest = 0, highest = 0;
     if (int error = library.stream_priorities(&lowest, &highest); error != 0)
       return {error, "hipDeviceGetStreamPriorityRange"};
@@ -148,33 +149,33 @@ struct Calls {
   bool runs_processes_together(int) const { return true; }
   bool is_of_ours(const void*, int) const { return true; }  // there are no contexts beside the GPUs'
 
-  Answer can_reach(int* can, int gpu, int other) {
+  DriverAnswer can_reach(int* can, int gpu, int other) {
     return {library.can_access_peer(can, gpu, other), "hipDeviceCanAccessPeer"};
   }
-  Answer reach(int other) { return {library.enable_peer(other, 0), "hipDeviceEnablePeerAccess"}; }
+  DriverAnswer reach(int other) { return {library.enable_peer(other, 0), "hipDeviceEnablePeerAccess"}; }
   std::string link_between(int gpu, int other) {
     unsigned type = 0, hops = 0;
     if (library.link_type == nullptr || library.link_type(gpu, other, &type, &hops) != 0) return {};
     return type == kLinkXgmi ? "xGMI" : type == kLinkPcie ? "PCIe" : "";
   }
-  Answer export_memory(std::byte* handle, void* begin) {
+  DriverAnswer export_memory(std::byte* handle, void* begin) {
     return {library.ipc_export(reinterpret_cast<MemoryHandle*>(handle), begin), "hipIpcGetMemHandle"};
   }
-  Answer import_memory(void** found, const std::byte* handle) {
+  DriverAnswer import_memory(void** found, const std::byte* handle) {
     MemoryHandle native;
     std::memcpy(&native, handle, sizeof(native));
     return {library.ipc_import(found, native, kIpcLazyPeers), "hipIpcOpenMemHandle"};
   }
-  Answer forget(void* imported) { return {library.ipc_forget(imported), "hipIpcCloseMemHandle"}; }
+  DriverAnswer forget(void* imported) { return {library.ipc_forget(imported), "hipIpcCloseMemHandle"}; }
 
   // Which of these the program has made so, HIP does not say.
   bool gives_files(const void*) const { return false; }
   std::string why_no_files(int) const { return "HIP does not say which memory that was mapped by hand has files"; }
-  Answer open_file(const void*, int*) const { return {kNotSupported, "hipMemExportToShareableHandle"}; }
-  Answer import_file(int, int, std::uint64_t, void**) const {
+  DriverAnswer open_file(const void*, int*) const { return {kNotSupported, "hipMemExportToShareableHandle"}; }
+  DriverAnswer import_file(int, int, std::uint64_t, void**) const {
     return {kNotSupported, "hipMemImportFromShareableHandle"};
   }
-  Answer forget_file(void*, std::uint64_t) const { return {kNotSupported, "hipMemUnmap"}; }
+  DriverAnswer forget_file(void*, std::uint64_t) const { return {kNotSupported, "hipMemUnmap"}; }
 
   std::string why_not_shared(int) const {
     if (library.export_dmabuf != nullptr) return {};
@@ -182,13 +183,13 @@ struct Calls {
   }
   // Not hipMemGetHandleForAddressRange(), which asks HSA for the same and does not tell where in the file, which may be
   // of a larger block, the memory begins.
-  Answer share(void* begin, std::uint64_t size, int* fd, std::uint64_t* offset) {
+  DriverAnswer share(void* begin, std::uint64_t size, int* fd, std::uint64_t* offset) {
     unsigned long at = 0;
     const int error = library.export_dmabuf(begin, size, fd, &at);
     *offset = at;
     return {error, "hsa_amd_portable_export_dmabuf"};
   }
-  Answer end_copies_in_time(void*) const { return {}; }  // hipMemcpy() is at its end when it returns
+  DriverAnswer end_copies_in_time(void*) const { return {}; }  // hipMemcpy() is at its end when it returns
 };
 static_assert(sizeof(MemoryHandle) == sizeof(IpcHandle));
 

@@ -109,7 +109,7 @@ void fetch_waiting(WorkerImpl& worker) {
 // A message for a handler that was not set is dropped; the sender ends as if it had been taken.
 void no_handler(EndpointImpl& from, const MessageHeader& header, std::size_t payload) {
   from.consume_credit(charge_of(header, payload));
-  if (header.kind == Kind::active_announce) from.say(Kind::fetched, header.id);
+  if (header.kind == MessageKind::active_announce) from.say(MessageKind::fetched, header.id);
   ++from.counters->dropped;
 }
 
@@ -132,8 +132,8 @@ void handle(const ActiveHandler& handler, EndpointImpl& from, Header user_header
 
 void take_active(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
   EndpointImpl& from = *rail.endpoint;
-  if (header.kind == Kind::active_short) return worker.receive_active_short(from, header.tag, payload.bytes);
-  const bool announced = header.kind == Kind::active_announce;
+  if (header.kind == MessageKind::active_short) return worker.receive_active_short(from, header.tag, payload.bytes);
+  const bool announced = header.kind == MessageKind::active_announce;
   const bool in_header = !announced && UserHeader::fits(header.tag);
   const std::uint64_t before = in_header ? 0 : header.tag;
   if (before > payload.bytes.size()) {
@@ -164,7 +164,7 @@ const Protocol kActive = {
           return plan.receiving_ns(demand.size);
         },
     .start = start_active,
-    .messages = bit_of(Kind::active) | bit_of(Kind::active_announce) | bit_of(Kind::active_short),
+    .messages = bit_of(MessageKind::active) | bit_of(MessageKind::active_announce) | bit_of(MessageKind::active_short),
     .on_message = take_active,
     .retry = fetch_waiting,
 };

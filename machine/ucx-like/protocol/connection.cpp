@@ -8,9 +8,9 @@ namespace {
 void take_connection(WorkerImpl&, Rail& rail, const MessageHeader& header, const Payload&) {
   EndpointImpl& from = *rail.endpoint;
   switch (header.kind) {
-    case Kind::credit:
+    case MessageKind::credit:
       return from.credit.set_window(header.size);
-    case Kind::out_of_credit:
+    case MessageKind::out_of_credit:
       return from.peer_out_of_credit();
     default:  // disconnect
       return from.fail("worker " + std::to_string(from.peer()) + " has closed the connection", true);
@@ -21,7 +21,7 @@ void take_connection(WorkerImpl&, Rail& rail, const MessageHeader& header, const
 
 const Protocol kConnection = {
     .name = "connection",
-    .messages = bit_of(Kind::credit) | bit_of(Kind::out_of_credit) | bit_of(Kind::disconnect),
+    .messages = bit_of(MessageKind::credit) | bit_of(MessageKind::out_of_credit) | bit_of(MessageKind::disconnect),
     .on_message = take_connection,
 };
 

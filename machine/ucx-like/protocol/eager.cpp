@@ -10,7 +10,7 @@ namespace {
 MessageHeader header_of(EndpointImpl& endpoint, Operation& operation) {
   if (operation.awaits_answer) endpoint.owner.give_id(operation);
   MessageHeader header;
-  header.kind = Kind::eager;
+  header.kind = MessageKind::eager;
   header.credit = endpoint.credit.take_owed();
   header.tag = operation.tag;
   header.size = operation.size;
@@ -61,7 +61,7 @@ Step start_handed_over(EndpointImpl& endpoint, Operation& operation) {
 
 void take_eager(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
   EndpointImpl& from = *rail.endpoint;
-  if (header.kind == Kind::eager) {
+  if (header.kind == MessageKind::eager) {
     if (header.size != payload.bytes.size())
       return WorkerImpl::malformed(rail, "a message of another length than it says");
     return worker.receive_eager(from, header, payload);
@@ -84,7 +84,7 @@ const Protocol kEagerCopied = {
           return static_cast<double>(demand.size) * plan.copying + plan.receiving_ns(demand.size);
         },
     .start = start_whole,
-    .messages = bit_of(Kind::eager) | bit_of(Kind::acknowledge),
+    .messages = bit_of(MessageKind::eager) | bit_of(MessageKind::acknowledge),
     .on_message = take_eager,
     .describe = [](const Plan& plan) { return "copied and sent at once: " + plan.why_inline; },
 };

@@ -31,7 +31,7 @@ Step start_in_line(EndpointImpl& endpoint, Operation& operation) {
   }
   await_answer(endpoint, operation);
   MessageHeader header;
-  header.kind = Kind::flush;
+  header.kind = MessageKind::flush;
   header.id = operation.id;
   if (!endpoint.try_control(header, {})) return Step::no_room;
   endpoint.unqueue(operation);
@@ -67,7 +67,7 @@ Step start_flush(EndpointImpl& endpoint, Operation& operation) {
   if (state.stage == here) {
     state.stage = asked;
     await_answer(endpoint, operation);
-    endpoint.say(Kind::flush, operation.id);
+    endpoint.say(MessageKind::flush, operation.id);
   }
   return Step::no_credit;  // what is behind a fence waits for its end
 }
@@ -85,7 +85,7 @@ void on_flushed(WorkerImpl& worker, EndpointImpl& from, Operation& operation) {
 
 void take_flush(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload&) {
   EndpointImpl& from = *rail.endpoint;
-  if (header.kind == Kind::flush) return from.answer_flush(header.id);
+  if (header.kind == MessageKind::flush) return from.answer_flush(header.id);
   if (Operation* operation = worker.operation_of(from, header.id)) on_flushed(worker, from, *operation);
 }
 
@@ -94,7 +94,7 @@ void take_flush(WorkerImpl& worker, Rail& rail, const MessageHeader& header, con
 const Protocol kFlush = {
     .name = "flush",
     .start = start_flush,
-    .messages = bit_of(Kind::flush) | bit_of(Kind::flushed),
+    .messages = bit_of(MessageKind::flush) | bit_of(MessageKind::flushed),
     .on_message = take_flush,
 };
 

@@ -67,7 +67,8 @@ const Protocol kMappedFetch = {
     .cost = [](const Demand& demand,
                const Plan&) { return demand.described && demand.copies ? 0.0 : Protocol::kNever; },
     .start = start_fetch,
-    .finish = [](EndpointImpl& endpoint, Operation& receive) { endpoint.say(Kind::fetched, receive.state().their_id); },
+    .finish = [](EndpointImpl& endpoint,
+                 Operation& receive) { endpoint.say(MessageKind::fetched, receive.state().their_id); },
     .abort =
         [](EndpointImpl& endpoint, Operation& receive) {
           ask_for_data(endpoint, receive);

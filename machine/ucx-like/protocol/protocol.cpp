@@ -9,7 +9,7 @@ void ProtocolTable::add(const Protocol& row) {
     if ((row.uses & (1u << use)) != 0) by_use_[use].push_back(&row);
   }
   for (std::size_t kind = 0; kind < by_kind_.size(); ++kind) {
-    if ((row.messages & bit_of(static_cast<Kind>(kind))) == 0) continue;
+    if ((row.messages & bit_of(static_cast<MessageKind>(kind))) == 0) continue;
     by_kind_[kind] = &row;
     on_message_[kind] = row.on_message;
   }

@@ -31,7 +31,7 @@ struct Rail;
 enum class Use : std::uint8_t { send, active_send, fetch, put, get, atomic, none };
 inline constexpr unsigned kUses = static_cast<unsigned>(Use::none);
 constexpr unsigned bit_of(Use use) { return 1u << static_cast<unsigned>(use); }
-constexpr std::uint64_t bit_of(Kind kind) { return std::uint64_t{1} << static_cast<unsigned>(kind); }
+constexpr std::uint64_t bit_of(MessageKind kind) { return std::uint64_t{1} << static_cast<unsigned>(kind); }
 
 /// What is asked of the table.
 struct Demand {
@@ -80,7 +80,7 @@ struct Protocol {
   /// A device has failed it. True: the operation goes on in another way.
   bool (*abort)(EndpointImpl& endpoint, Operation& operation) = nullptr;
   std::uint64_t messages =
-      0;  ///< bits of Kind: those that on_message() gets. Of two rows with a kind, the later one does.
+      0;  ///< bits of MessageKind: those that on_message() gets. Of two rows with a kind, the later one does.
   /// Everything in the header and the payload comes from outside.
   using OnMessage = void (*)(WorkerImpl& worker, Rail& from, const MessageHeader& header, const Payload& payload);
   OnMessage on_message = nullptr;
@@ -106,9 +106,9 @@ class ProtocolTable {
   };
   std::vector<Range> ranges(Demand demand, const Plan& plan) const;
   /// The row that a message of that kind belongs to; nullptr: none.
-  const Protocol* of(Kind kind) const { return by_kind_[static_cast<std::size_t>(kind)]; }
+  const Protocol* of(MessageKind kind) const { return by_kind_[static_cast<std::size_t>(kind)]; }
   /// What that row does with it: the same, with one look less for each message.
-  Protocol::OnMessage on_message(Kind kind) const { return on_message_[static_cast<std::size_t>(kind)]; }
+  Protocol::OnMessage on_message(MessageKind kind) const { return on_message_[static_cast<std::size_t>(kind)]; }
 
  private:
   std::vector<const Protocol*> rows_;

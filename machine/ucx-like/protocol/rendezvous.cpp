@@ -42,7 +42,7 @@ Step announce(EndpointImpl& endpoint, Operation& operation) {
   if (!endpoint.has_credit(charge)) return Step::no_credit;
   endpoint.owner.give_id(operation);
   MessageHeader header;
-  header.kind = is_active ? Kind::active_announce : Kind::announce;
+  header.kind = is_active ? MessageKind::active_announce : MessageKind::announce;
   header.code = operation.kind != MemoryKind::host ? kOnDevice : state.code;
   header.credit = endpoint.credit.take_owed();
   header.tag = is_active ? state.extra.size() : operation.tag;
@@ -79,10 +79,10 @@ void on_clear(EndpointImpl& endpoint, Operation& send, const MessageHeader& clea
 
 void take_rendezvous(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
   EndpointImpl& from = *rail.endpoint;
-  if (header.kind == Kind::announce) return worker.receive_announced(from, header, payload);
+  if (header.kind == MessageKind::announce) return worker.receive_announced(from, header, payload);
   Operation* send = worker.operation_of(from, header.id);
   if (send == nullptr || !send->announced) return;  // it has ended in the meantime
-  if (header.kind == Kind::clear) {
+  if (header.kind == MessageKind::clear) {
     if (send->state().their_id == 0) on_clear(from, *send, header, payload.bytes);
     return;
   }
@@ -102,7 +102,7 @@ void ask_for(EndpointImpl& endpoint, Operation& receive, std::span<const DeviceK
   std::vector<std::byte> packed;
   if (!keys.empty()) write_keys(packed, {keys.begin(), keys.end()});
   MessageHeader header;
-  header.kind = Kind::clear;
+  header.kind = MessageKind::clear;
   header.id = state.their_id;
   header.tag = receive.id;
   header.offset = reinterpret_cast<std::uintptr_t>(receive.into);
@@ -139,7 +139,7 @@ const Protocol kRendezvous = {
           return is_out_of_reach(demand) ? Protocol::kNever : plan.lending_ns + plan.asking_ns;
         },
     .start = announce,
-    .messages = bit_of(Kind::announce) | bit_of(Kind::clear) | bit_of(Kind::fetched),
+    .messages = bit_of(MessageKind::announce) | bit_of(MessageKind::clear) | bit_of(MessageKind::fetched),
     .on_message = take_rendezvous,
     .describe = [](const Plan&) { return std::string("announced first, then brought"); },
 };

@@ -35,9 +35,9 @@ const Protocol kRendezvousData = {
           return is_out_of_reach(demand) ? Protocol::kNever : 1.0;
         },
     .start = start_data,
-    .advance = [](EndpointImpl& endpoint, Operation& send) { return push_messages(endpoint, send, Kind::data); },
+    .advance = [](EndpointImpl& endpoint, Operation& send) { return push_messages(endpoint, send, MessageKind::data); },
     .finish = [](EndpointImpl&, Operation& receive) { WorkerImpl::note_time(receive, LargeWay::data); },
-    .messages = bit_of(Kind::data),
+    .messages = bit_of(MessageKind::data),
     .on_message = on_data,
 };
 

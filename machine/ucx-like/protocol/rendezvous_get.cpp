@@ -43,7 +43,7 @@ const Protocol kRendezvousGet = {
     .finish =
         [](EndpointImpl& endpoint, Operation& receive) {
           WorkerImpl::note_time(receive, LargeWay::get);
-          endpoint.say(Kind::fetched, receive.state().their_id);
+          endpoint.say(MessageKind::fetched, receive.state().their_id);
         },
     .abort =
         [](EndpointImpl& endpoint, Operation& receive) {

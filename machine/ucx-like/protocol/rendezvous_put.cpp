@@ -58,7 +58,7 @@ Step finish_puts(EndpointImpl& endpoint, Operation& send) {
     if (send.outstanding != 0) return Step::no_credit;
     state.stage = complete;
   }
-  endpoint.say(Kind::stored, state.their_id);
+  endpoint.say(MessageKind::stored, state.their_id);
   all_given(endpoint, send);
   return Step::gone;
 }
@@ -76,7 +76,7 @@ const Protocol kRendezvousPut = {
           endpoint.queue_bulk(send);
           return true;
         },
-    .messages = bit_of(Kind::stored),
+    .messages = bit_of(MessageKind::stored),
     .on_message = on_stored,
 };
 

@@ -19,7 +19,7 @@ namespace {
 Step start_put(EndpointImpl& endpoint, Operation& operation) {
   // Answers that are still waiting were there first; a fence counts on that.
   if (endpoint.has_control()) return Step::no_room;
-  if (operation.kind != MemoryKind::host) return push_staged(endpoint, operation, Kind::put);
+  if (operation.kind != MemoryKind::host) return push_staged(endpoint, operation, MessageKind::put);
   Rail& first = *endpoint.rails.first();
   RequestState& state = operation.state();
   const std::uint64_t inline_max = std::min<std::uint64_t>(endpoint.plan.inline_max, first.can().max_inline);
@@ -27,7 +27,7 @@ Step start_put(EndpointImpl& endpoint, Operation& operation) {
     if (operation.outstanding >= kFlightsPerRail) return Step::no_credit;
     const std::uint64_t part = part_of(endpoint.plan, operation.size - state.moved, payload_max(first.can()), 1);
     MessageHeader header;
-    header.kind = Kind::put;
+    header.kind = MessageKind::put;
     header.credit = endpoint.credit.take_owed();
     header.tag = state.rkey->memory;
     header.offset = state.remote + state.moved;
@@ -49,7 +49,7 @@ Step start_put(EndpointImpl& endpoint, Operation& operation) {
 void start_get(EndpointImpl& endpoint, Operation& operation) {
   endpoint.owner.give_id(operation);
   MessageHeader header;
-  header.kind = Kind::get;
+  header.kind = MessageKind::get;
   header.tag = operation.state().rkey->memory;
   header.size = operation.size;
   header.id = operation.id;
@@ -62,7 +62,7 @@ void start_atomic_by_message(EndpointImpl& endpoint, Operation& operation) {
   endpoint.owner.give_id(operation);
   operation.awaits_answer = operation.all_parts_given = true;
   MessageHeader header;
-  header.kind = Kind::atomic;
+  header.kind = MessageKind::atomic;
   header.code = state.code;
   header.tag = state.rkey->memory;
   header.id = operation.id;
@@ -90,12 +90,12 @@ void serve_put(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& head
   if (into.at != nullptr && into.kind != MemoryKind::host) return worker.bring_put(from, into, payload);
   if (into.at != nullptr) return copy_bytes(into.at, bytes.data(), bytes.size());
   ++from.counters->dropped;
-  from.say(Kind::refused, 0);
+  from.say(MessageKind::refused, 0);
 }
 
 void serve_get(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& header) {
   const Place source = worker.exposed(header.tag, header.offset, header.size);
-  if (source.at == nullptr || header.size == 0) return from.say(Kind::refused, header.id);
+  if (source.at == nullptr || header.size == 0) return from.say(MessageKind::refused, header.id);
   if (!from.open()) return;
   Operation& serve = worker.begin_internal(Doing::serve_get);
   serve.protocol = &kRmaMessages;
@@ -117,10 +117,10 @@ void serve_atomic(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& h
   const bool well_formed = payload.size() == sizeof(operands) && is_word(header.offset, width) &&
                            op <= static_cast<unsigned>(AtomicOp::compare_swap);
   if (well_formed) word = worker.exposed(header.tag, header.offset, width);
-  if (word.at == nullptr || word.kind != MemoryKind::host) return from.say(Kind::refused, header.id);
+  if (word.at == nullptr || word.kind != MemoryKind::host) return from.say(MessageKind::refused, header.id);
   std::memcpy(&operands, payload.data(), sizeof(operands));
   MessageHeader answer;
-  answer.kind = Kind::value;
+  answer.kind = MessageKind::value;
   answer.id = header.id;
   answer.tag = apply(static_cast<AtomicOp>(op), width, word.at, operands.operand, operands.compare);
   from.send_control(answer);
@@ -142,14 +142,14 @@ Outcome failed_at_peer(const Operation& operation) {
 }
 
 void on_answer(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& header, const Payload& payload) {
-  if (header.kind == Kind::refused && header.id == 0) {
+  if (header.kind == MessageKind::refused && header.id == 0) {
     from.remote.put_refused = true;
     return;
   }
   Operation* operation = worker.operation_of(from, header.id);
   if (operation == nullptr) return;
-  if (header.kind == Kind::got) return on_got(worker, *operation, header, payload);
-  if (header.kind == Kind::refused) {
+  if (header.kind == MessageKind::got) return on_got(worker, *operation, header, payload);
+  if (header.kind == MessageKind::refused) {
     // Of a message: its sender's memory could not be copied.
     if (operation->result == Outcome::ok) operation->result = failed_at_peer(*operation);
   } else if (operation->doing != Doing::atomic) {
@@ -163,11 +163,11 @@ void on_answer(WorkerImpl& worker, EndpointImpl& from, const MessageHeader& head
 void take_rma(WorkerImpl& worker, Rail& rail, const MessageHeader& header, const Payload& payload) {
   EndpointImpl& from = *rail.endpoint;
   switch (header.kind) {
-    case Kind::put:
+    case MessageKind::put:
       return serve_put(worker, from, header, payload);
-    case Kind::get:
+    case MessageKind::get:
       return serve_get(worker, from, header);
-    case Kind::atomic:
+    case MessageKind::atomic:
       return serve_atomic(worker, from, header, payload.bytes);
     default:
       return on_answer(worker, from, header, payload);
@@ -207,11 +207,12 @@ const Protocol kRmaMessages = {
     .advance =
         [](EndpointImpl& endpoint, Operation& serve) {
           const bool on_host = serve.kind == MemoryKind::host;
-          return on_host ? push_messages(endpoint, serve, Kind::got) : push_staged(endpoint, serve, Kind::got);
+          return on_host ? push_messages(endpoint, serve, MessageKind::got)
+                         : push_staged(endpoint, serve, MessageKind::got);
         },
     .abort = [](EndpointImpl& endpoint, Operation& operation) { return give_up_staged(endpoint, operation); },
-    .messages = bit_of(Kind::put) | bit_of(Kind::get) | bit_of(Kind::atomic) | bit_of(Kind::got) | bit_of(Kind::value) |
-                bit_of(Kind::refused),
+    .messages = bit_of(MessageKind::put) | bit_of(MessageKind::get) | bit_of(MessageKind::atomic) |
+                bit_of(MessageKind::got) | bit_of(MessageKind::value) | bit_of(MessageKind::refused),
     .on_message = take_rma,
 };
 

@@ -87,20 +87,20 @@ std::uint64_t message_max(EndpointImpl& endpoint) {
   return most;
 }
 
-MessageHeader header_of_piece(Operation& operation, const StagedPiece& piece, Kind kind) {
+MessageHeader header_of_piece(Operation& operation, const StagedPiece& piece, MessageKind kind) {
   RequestState& state = operation.state();
   MessageHeader header;
   header.kind = kind;
-  header.id = kind == Kind::put ? 0 : state.their_id;
-  header.tag = kind == Kind::put ? state.rkey->memory : 0;
-  header.offset = piece.offset + (kind == Kind::put ? state.remote : 0);
+  header.id = kind == MessageKind::put ? 0 : state.their_id;
+  header.tag = kind == MessageKind::put ? state.rkey->memory : 0;
+  header.offset = piece.offset + (kind == MessageKind::put ? state.remote : 0);
   return header;
 }
 
-Accepted send(EndpointImpl& endpoint, StagedPiece& piece, Kind kind) {
+Accepted send(EndpointImpl& endpoint, StagedPiece& piece, MessageKind kind) {
   Operation& operation = *piece.operation;
   Rail* const first = endpoint.rails.first();
-  const bool split = kind != Kind::put && operation.size >= endpoint.plan.split_min;
+  const bool split = kind != MessageKind::put && operation.size >= endpoint.plan.split_min;
   Rail& rail = split ? endpoint.rails.next(piece.bytes.size(), endpoint.plan) : *first;
   handle_of(piece, *rail.port);
   if (operation.result != Outcome::ok) return Accepted::lost;
@@ -114,7 +114,7 @@ Accepted send(EndpointImpl& endpoint, StagedPiece& piece, Kind kind) {
     return answer;
   }
   rail.add_load(piece.bytes.size());
-  if (kind == Kind::put) {
+  if (kind == MessageKind::put) {
     ++endpoint.remote.puts_by_message;
     endpoint.remote.put_at = endpoint.activity();
   }
@@ -212,7 +212,7 @@ std::optional<Step> push_gets(EndpointImpl& endpoint, Operation& operation) {
 
 }  // namespace
 
-Step push_staged(EndpointImpl& endpoint, Operation& operation, Kind kind) {
+Step push_staged(EndpointImpl& endpoint, Operation& operation, MessageKind kind) {
   const std::optional<Step> left = push(endpoint, operation, message_max(endpoint), copy_in,
                                         [&](StagedPiece& piece) { return send(endpoint, piece, kind); });
   if (!left) all_given(endpoint, operation);
@@ -222,7 +222,7 @@ Step push_staged(EndpointImpl& endpoint, Operation& operation, Kind kind) {
 bool give_up_staged(EndpointImpl& endpoint, Operation& operation) {
   const RequestState* state = operation.known_state();
   if (state == nullptr || state->staged == nullptr || operation.is_one_sided()) return false;
-  endpoint.say(operation.doing == Doing::receive ? Kind::fetched : Kind::refused, state->their_id);
+  endpoint.say(operation.doing == Doing::receive ? MessageKind::fetched : MessageKind::refused, state->their_id);
   return false;
 }
 
@@ -304,7 +304,7 @@ const Protocol kStagedGet = {
     .advance =
         [](EndpointImpl& endpoint, Operation& receive) {
           if (const std::optional<Step> left = push_gets(endpoint, receive)) return *left;
-          endpoint.say(Kind::fetched, receive.state().their_id);
+          endpoint.say(MessageKind::fetched, receive.state().their_id);
           all_given(endpoint, receive);
           return Step::gone;
         },
@@ -313,7 +313,7 @@ const Protocol kStagedGet = {
 
 const Protocol kStagedData = {
     .name = "staged data",
-    .advance = [](EndpointImpl& endpoint, Operation& send) { return push_staged(endpoint, send, Kind::data); },
+    .advance = [](EndpointImpl& endpoint, Operation& send) { return push_staged(endpoint, send, MessageKind::data); },
     .abort = [](EndpointImpl& endpoint, Operation& send) { return give_up_staged(endpoint, send); },
 };
 

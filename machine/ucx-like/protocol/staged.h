@@ -8,7 +8,7 @@
 namespace periapt::ucx {
 
 /// As push_messages(), of memory that is not the host's; of a `put`, to where that wants to go.
-Step push_staged(EndpointImpl& endpoint, Operation& operation, Kind kind);
+Step push_staged(EndpointImpl& endpoint, Operation& operation, MessageKind kind);
 /// It could not be copied: a peer that waits for its bytes is told. False: it does not go on.
 bool give_up_staged(EndpointImpl& endpoint, Operation& operation);
 

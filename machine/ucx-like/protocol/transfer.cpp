@@ -63,7 +63,7 @@ void all_given(EndpointImpl& endpoint, Operation& operation) {
   if (operation.outstanding == 0) endpoint.owner.end_later(operation, operation.result);
 }
 
-Step push_messages(EndpointImpl& endpoint, Operation& operation, Kind kind) {
+Step push_messages(EndpointImpl& endpoint, Operation& operation, MessageKind kind) {
   const Plan& plan = endpoint.plan;
   Rail* const first = endpoint.rails.first();
   const bool split = operation.size >= plan.split_min;

@@ -22,7 +22,7 @@ bool reach_memory(Operation& operation);
 /// One message with bytes of the operation's, lent where the device can.
 Accepted send_part(Rail& rail, const MessageHeader& header, std::span<const std::byte> payload, Operation& operation);
 /// Sends what is left of the operation as messages of that kind, which name the peer's operation and an offset in it.
-Step push_messages(EndpointImpl& endpoint, Operation& operation, Kind kind);
+Step push_messages(EndpointImpl& endpoint, Operation& operation, MessageKind kind);
 /// Gives the devices parts of a put or get, until all are given or there is no room. What cannot be done at all is the
 /// operation's result.
 Step push_parts(EndpointImpl& endpoint, Operation& operation, bool is_put);

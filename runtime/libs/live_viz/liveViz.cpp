@@ -18,25 +18,25 @@ PerPe<liveVizGroup*> member;
 CkReduction::reducerType together;
 
 // A contribution: this, and the pixels of `where`.
-struct alignas(16) Head {
+struct alignas(16) ImageHeader {
   liveVizRequest request;
   Rectangle where;
   int pixel_bytes;
   liveVizCombine_t combine;
 
-  static Head& of(CkReductionMsg* message) { return *static_cast<Head*>(message->getData()); }
+  static ImageHeader& of(CkReductionMsg* message) { return *static_cast<ImageHeader*>(message->getData()); }
   byte* pixels() { return reinterpret_cast<byte*>(this + 1); }
   Piece piece() { return {where, pixels()}; }
   std::size_t bytes() const { return where.area() * static_cast<std::size_t>(pixel_bytes); }
 };
 
-CkReductionMsg* contribution(const Head& head) {
+CkReductionMsg* contribution(const ImageHeader& head) {
   CkReductionMsg* message = CkReductionMsg::buildNew(static_cast<int>(sizeof head + head.bytes()), nullptr, together);
-  Head::of(message) = head;
+  ImageHeader::of(message) = head;
   return message;
 }
 
-void expect_one_image(const Head& one, const Head& other) {
+void expect_one_image(const ImageHeader& one, const ImageHeader& other) {
   const auto differ = [](const char* what) {
     fatal(std::string("liveViz: elements deposit for one image with different ") + what, "liveVizDeposit()", "",
           "each element deposits once for each request");
@@ -49,16 +49,17 @@ void expect_one_image(const Head& one, const Head& other) {
 
 // The smallest piece that has them all.
 CkReductionMsg* put_together(int count, CkReductionMsg** messages) {
-  Head head = Head::of(messages[0]);
+  ImageHeader head = ImageHeader::of(messages[0]);
   for (int i = 1; i < count; ++i) {
-    expect_one_image(head, Head::of(messages[i]));
-    head.where = around(head.where, Head::of(messages[i]).where);
+    expect_one_image(head, ImageHeader::of(messages[i]));
+    head.where = around(head.where, ImageHeader::of(messages[i]).where);
   }
-  const bool fits = head.where == Head::of(messages[0]).where;
+  const bool fits = head.where == ImageHeader::of(messages[0]).where;
   CkReductionMsg* all = fits ? messages[0] : contribution(head);
-  if (!fits) std::memset(Head::of(all).pixels(), 0, head.bytes());
+  if (!fits) std::memset(ImageHeader::of(all).pixels(), 0, head.bytes());
   for (int i = fits ? 1 : 0; i < count; ++i)
-    blend(Head::of(messages[i]).piece(), head.pixel_bytes, head.combine, head.where, Head::of(all).pixels());
+    blend(ImageHeader::of(messages[i]).piece(), head.pixel_bytes, head.combine, head.where,
+          ImageHeader::of(all).pixels());
   return all;
 }
 
@@ -74,7 +75,8 @@ void expect_pe_0(const char* function) {
           "call it on PE 0, in the mainchare's constructor for instance");
 }
 
-void deposit(Head head, const Rectangle& where, const byte* pixels, ArrayElement* element, const char* function) {
+void deposit(ImageHeader head, const Rectangle& where, const byte* pixels, ArrayElement* element,
+             const char* function) {
   liveVizGroup& group = here(function);
   const bool floats = head.combine == sum_float_image_data || head.combine == max_float_image_data;
   if (floats != (head.pixel_bytes == sizeof(float)))
@@ -88,7 +90,7 @@ void deposit(Head head, const Rectangle& where, const byte* pixels, ArrayElement
   if (pixels != nullptr)
     head.where = lit(piece, head.pixel_bytes, common(where, {0, 0, head.request.wid, head.request.ht}));
   CkReductionMsg* message = contribution(head);
-  if (!head.where.is_empty()) copy_part(piece, head.pixel_bytes, head.where, Head::of(message).pixels());
+  if (!head.where.is_empty()) copy_part(piece, head.pixel_bytes, head.where, ImageHeader::of(message).pixels());
   message->setCallback(group.whenAssembled());
   group.deposits(head.request);
   if (group.setup().is_mirrored)
@@ -137,11 +139,11 @@ void liveVizGroup::ready(CkReductionMsg* all) {
 }
 
 void liveVizGroup::assembled(CkReductionMsg* message) {
-  const Head head = Head::of(message);
+  const ImageHeader head = ImageHeader::of(message);
   const Rectangle whole{0, 0, head.request.wid, head.request.ht};
   Image image{head.request.wid, head.request.ht, head.pixel_bytes, {}};
   image.pixels.resize(whole.area() * static_cast<std::size_t>(head.pixel_bytes));
-  blend(Head::of(message).piece(), head.pixel_bytes, head.combine, whole, image.pixels.data());
+  blend(ImageHeader::of(message).piece(), head.pixel_bytes, head.combine, whole, image.pixels.data());
   delete message;
   requests_->assembled(head.request, std::move(image));
 }

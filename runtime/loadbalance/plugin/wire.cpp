@@ -10,9 +10,9 @@ namespace periapt::loadbalance {
 namespace {
 constexpr std::size_t alignment = 8;
 
-class Writer {
+class QuestionWriter {
  public:
-  explicit Writer(std::vector<char>& bytes) : bytes_(bytes) {}
+  explicit QuestionWriter(std::vector<char>& bytes) : bytes_(bytes) {}
   void put(const void* data, std::size_t size) {
     const char* first = static_cast<const char*>(data);
     bytes_.insert(bytes_.end(), first, first + size);
@@ -31,9 +31,9 @@ class Writer {
   std::vector<char>& bytes_;
 };
 
-class Reader {
+class QuestionReader {
  public:
-  explicit Reader(const std::vector<char>& bytes) : at_(bytes.data()) {}
+  explicit QuestionReader(const std::vector<char>& bytes) : at_(bytes.data()) {}
   std::uint64_t number() { return *take<std::uint64_t>(1); }
   template <class T>
   const T* take(std::size_t count) {
@@ -67,7 +67,7 @@ std::vector<char> write_question(const LoadDatabase& database, bool messages) {
   const std::vector<Pair> pairs = messages ? pairs_of(database) : std::vector<Pair>();
   const bool positions = !database.positions.empty();
   std::vector<char> bytes;
-  Writer out(bytes);
+  QuestionWriter out(bytes);
   for (const std::uint64_t value :
        {std::uint64_t{0}, std::uint64_t{database.step}, std::uint64_t{pes.size()}, std::uint64_t{objects.size()},
         std::uint64_t{positions}, std::uint64_t{pairs.size()}})
@@ -97,7 +97,7 @@ std::vector<char> write_question(const LoadDatabase& database, bool messages) {
 }
 
 periapt_problem read_question(const std::vector<char>& question) {
-  Reader in(question);
+  QuestionReader in(question);
   periapt_problem p{};
   p.step = in.number();
   p.pes = in.number();

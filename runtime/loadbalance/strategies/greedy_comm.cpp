@@ -8,9 +8,9 @@
 namespace periapt::loadbalance {
 
 namespace {
-class Placement {
+class GreedyCommSolver {
  public:
-  Placement(const LoadDatabase& database, const StrategyOptions& options)
+  GreedyCommSolver(const LoadDatabase& database, const StrategyOptions& options)
       : problem_(database),
         least_loaded_(problem_),
         partners_(partners_of(database)),
@@ -83,7 +83,7 @@ StrategyInfo greedy_comm() {
           .classic = "GreedyCommLB",
           .summary = "keeps together what exchanges messages, and loads nearly as even as Greedy",
           .solve = [](const LoadDatabase& database,
-                      const StrategyOptions& options) { return Placement(database, options).solve(); },
+                      const StrategyOptions& options) { return GreedyCommSolver(database, options).solve(); },
           .options = {{"tolerance", 1.1, 1, 100, "how full a PE may be, in times of what Greedy reaches"},
                       {"message_bytes", 1000, 0, 1e9, "how many bytes a message counts as beside its own"}},
           .communication = true};

@@ -6,7 +6,7 @@
 
 namespace cuda = periapt::gpu::cuda;
 namespace fake = periapt::fake_gpu;
-using cuda::Address, cuda::Context, cuda::NativeEvent, cuda::NativeStream;
+using cuda::DevicePointer, cuda::Context, cuda::NativeEvent, cuda::NativeStream;
 using fake::machine, fake::locked, fake::stream_of, fake::event_of;
 
 namespace {
@@ -17,7 +17,7 @@ thread_local std::vector<int> contexts;  // of this thread, the current one last
 Context context_of(int gpu) { return reinterpret_cast<Context>(static_cast<std::intptr_t>(gpu + 1)); }
 int current() { return contexts.back() % kOwn; }
 int gpu_of(Context context) { return static_cast<int>(reinterpret_cast<std::intptr_t>(context)) - 1; }
-void* pointer(Address address) { return reinterpret_cast<void*>(address); }
+void* pointer(DevicePointer address) { return reinterpret_cast<void*>(address); }
 /// What is wrong with the thread's context for work on that stream; 0: nothing.
 int misplaced(NativeStream stream) {
   if (contexts.empty()) return fake::kInvalidContext;
@@ -25,12 +25,12 @@ int misplaced(NativeStream stream) {
   const bool standard = reinterpret_cast<std::uintptr_t>(stream) <= 2;
   return !standard && stream_of(stream)->gpu != current() ? fake::kInvalidHandle : 0;
 }
-int allocate(fake::Kind kind, Address* made, std::size_t bytes) {
+int allocate(fake::Kind kind, DevicePointer* made, std::size_t bytes) {
   const auto lock = locked();
   if (contexts.empty()) return fake::kInvalidContext;
   void* memory = nullptr;
   const int error = machine().allocate(kind, current(), bytes, &memory, contexts.back() >= kOwn);
-  *made = reinterpret_cast<Address>(memory);
+  *made = reinterpret_cast<DevicePointer>(memory);
   return error;
 }
 int release(void* memory) { return contexts.empty() ? fake::kInvalidContext : fake::release(memory); }
@@ -143,7 +143,7 @@ int cuCtxEnablePeerAccess(Context context, unsigned) {
   if (machine().settings.peers == 0) return fake::kNotPermitted;
   return fake::reached_before(current(), gpu_of(context)) ? fake::kPeerAlready : 0;
 }
-int cuPointerGetAttribute(void* data, int attribute, Address address) {
+int cuPointerGetAttribute(void* data, int attribute, DevicePointer address) {
   fake::count();
   const auto lock = locked();
   ++machine().settings.questions;
@@ -175,10 +175,10 @@ int cuPointerGetAttribute(void* data, int attribute, Address address) {
       return fake::answer(*found, pointer(address), attribute, found->kind == fake::Kind::pinned ? 1 : 2, data);
   }
 }
-int cuMemAlloc_v2(Address* made, std::size_t bytes) { return allocate(fake::Kind::device, made, bytes); }
-int cuMemFree_v2(Address memory) { return release(pointer(memory)); }
+int cuMemAlloc_v2(DevicePointer* made, std::size_t bytes) { return allocate(fake::Kind::device, made, bytes); }
+int cuMemFree_v2(DevicePointer memory) { return release(pointer(memory)); }
 int cuMemHostAlloc(void** made, std::size_t bytes, unsigned) {
-  Address address = 0;
+  DevicePointer address = 0;
   const int error = allocate(fake::Kind::pinned, &address, bytes);
   *made = pointer(address);
   return error;
@@ -192,9 +192,13 @@ int cuMemHostUnregister(void* memory) {
   const auto lock = locked();
   return contexts.empty() ? fake::kInvalidContext : machine().unpin(memory);
 }
-int cuMemAllocManaged(Address* made, std::size_t bytes, unsigned) { return allocate(fake::Kind::managed, made, bytes); }
-int cuMemAllocAsync(Address* made, std::size_t bytes, NativeStream) { return allocate(fake::Kind::pool, made, bytes); }
-int cuMemFreeAsync(Address memory, NativeStream) { return release(pointer(memory)); }
+int cuMemAllocManaged(DevicePointer* made, std::size_t bytes, unsigned) {
+  return allocate(fake::Kind::managed, made, bytes);
+}
+int cuMemAllocAsync(DevicePointer* made, std::size_t bytes, NativeStream) {
+  return allocate(fake::Kind::pool, made, bytes);
+}
+int cuMemFreeAsync(DevicePointer memory, NativeStream) { return release(pointer(memory)); }
 int cuMemRetainAllocationHandle(cuda::AllocationHandle* handle, void* memory) {
   fake::count();
   const auto lock = locked();
@@ -228,31 +232,32 @@ int cuMemImportFromShareableHandle(cuda::AllocationHandle* handle, void* file, i
   *handle = taken;
   return error;
 }
-int cuMemAddressReserve(Address* made, std::size_t bytes, std::size_t, Address, unsigned long long) {
+int cuMemAddressReserve(DevicePointer* made, std::size_t bytes, std::size_t, DevicePointer, unsigned long long) {
   const auto lock = locked();
   void* memory = nullptr;
   const int error = machine().reserve(bytes, &memory);
-  *made = reinterpret_cast<Address>(memory);
+  *made = reinterpret_cast<DevicePointer>(memory);
   return error;
 }
-int cuMemAddressFree(Address memory, std::size_t bytes) {
+int cuMemAddressFree(DevicePointer memory, std::size_t bytes) {
   const auto lock = locked();
   return machine().unreserve(pointer(memory), bytes);
 }
-int cuMemMap(Address at, std::size_t bytes, std::size_t offset, cuda::AllocationHandle handle, unsigned long long) {
+int cuMemMap(DevicePointer at, std::size_t bytes, std::size_t offset, cuda::AllocationHandle handle,
+             unsigned long long) {
   const auto lock = locked();
   return offset == 0 ? machine().map(pointer(at), bytes, handle) : fake::kNotSupported;
 }
-int cuMemUnmap(Address at, std::size_t bytes) {
+int cuMemUnmap(DevicePointer at, std::size_t bytes) {
   const auto lock = locked();
   return machine().unmap(pointer(at), bytes);
 }
-int cuMemSetAccess(Address at, std::size_t bytes, const cuda::MemoryAccess* access, std::size_t count) {
+int cuMemSetAccess(DevicePointer at, std::size_t bytes, const cuda::MemoryAccess* access, std::size_t count) {
   const auto lock = locked();
   const bool good = count == 1 && access->location_type == cuda::kOnDevice && access->rights == cuda::kReadAndWrite;
   return good ? machine().open_to(access->location, pointer(at), bytes) : fake::kInvalidValue;
 }
-int cuMemcpyAsync(Address to, Address from, std::size_t bytes, NativeStream stream) {
+int cuMemcpyAsync(DevicePointer to, DevicePointer from, std::size_t bytes, NativeStream stream) {
   fake::count();
   const auto lock = locked();
   if (const int error = misplaced(stream); error != 0) return error;
@@ -296,12 +301,12 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
       attribute == cuda::kMpsEnabled || attribute == cuda::kDmaBufSupported || attribute == cuda::kFilesSupported;
   return is_known ? 0 : fake::kInvalidValue;
 }
-int cuMemGetHandleForAddressRange(void* handle, Address pages, std::size_t bytes, int type, unsigned long long) {
+int cuMemGetHandleForAddressRange(void* handle, DevicePointer pages, std::size_t bytes, int type, unsigned long long) {
   const auto lock = locked();
   if (type != cuda::kRangeAsDmaBuf) return fake::kInvalidValue;
   return machine().share(pointer(pages), bytes, static_cast<int*>(handle));
 }
-int cuPointerSetAttribute(const void* value, int attribute, Address address) {
+int cuPointerSetAttribute(const void* value, int attribute, DevicePointer address) {
   const auto lock = locked();
   const bool good = attribute == cuda::kSyncMemops && *static_cast<const unsigned*>(value) == 1;
   if (!good || machine().find(pointer(address)) == nullptr) return fake::kInvalidValue;
@@ -372,21 +377,21 @@ int cuEventQuery(NativeEvent event) {
   return answer == 0 || answer == fake::kNotReady ? unless_lost(answer) : answer;
 }
 int cuEventElapsedTime(float* ms, NativeEvent begin, NativeEvent end) { return fake::elapsed(ms, begin, end); }
-int cuIpcGetMemHandle(cuda::MemoryHandle* handle, Address memory) {
+int cuIpcGetMemHandle(cuda::MemoryHandle* handle, DevicePointer memory) {
   const auto lock = locked();
   return machine().export_memory(pointer(memory), reinterpret_cast<fake::Handle*>(handle));
 }
-int cuIpcOpenMemHandle_v2(Address* made, cuda::MemoryHandle handle, unsigned) {
+int cuIpcOpenMemHandle_v2(DevicePointer* made, cuda::MemoryHandle handle, unsigned) {
   const auto lock = locked();
   if (contexts.empty()) return fake::kInvalidContext;
   fake::Handle named;
   std::memcpy(&named, &handle, sizeof(named));
   void* memory = nullptr;
   const int error = machine().import_memory(current(), named, &memory);
-  *made = reinterpret_cast<Address>(memory);
+  *made = reinterpret_cast<DevicePointer>(memory);
   return error;
 }
-int cuIpcCloseMemHandle(Address memory) {
+int cuIpcCloseMemHandle(DevicePointer memory) {
   const auto lock = locked();
   return machine().forget(pointer(memory));
 }
