@@ -170,7 +170,7 @@ class GpuMemory final : public ucx::DeviceMemory {
   Result<Seen> with_room(const Seen& seen, std::uint64_t bytes);
   void use(const Seen& seen);
   static Status export_by_handle(const Seen& seen, Export& exported);
-  static Status export_by_file(const Seen& seen, Export& exported);
+  static Status export_by_hand(const Seen& seen, Export& exported);
   OfVendor* vendor_of(MemoryKind kind) {
     const auto found = std::find_if(vendors_.begin(), vendors_.end(), [&](const auto& vendor) {
       return gpu::vendors()[vendor->number].on_device == kind;
@@ -500,8 +500,8 @@ std::vector<std::byte> GpuMemory::describe(Place place) {
   description.vendor = static_cast<std::uint8_t>(vendor.number);
   description.uuid = vendor.driver.gpus()[static_cast<std::size_t>(seen->gpu())].uuid;
   if (!memory.exportable && memory.kind != MemoryType::vmm) return pack(description);
-  const Status may = memory.kind == MemoryType::vmm ? export_by_file(*seen, description.exported)
-                                                    : export_by_handle(*seen, description.exported);
+  const Status may = memory.kind == MemoryType::vmm ? export_by_hand(*seen, description.exported)
+                                              : export_by_handle(*seen, description.exported);
   if (!may) log::detail(may.message());
   description.has_handle = may.ok();
   if (vendor.described.size() >= 4096) vendor.described.clear();
@@ -515,10 +515,11 @@ Status GpuMemory::export_by_handle(const Seen& seen, Export& exported) {
   return handle ? Status() : handle.status();
 }
 
-// A message that several mappings hold goes through pinned pieces: each would be a file.
-Status GpuMemory::export_by_file(const Seen& seen, Export& exported) {
+// By its file, by the fabric, or by both. A message that several mappings hold goes through pinned pieces: each would
+// be a file.
+Status GpuMemory::export_by_hand(const Seen& seen, Export& exported) {
   Driver& driver = seen.vendor->driver;
-  if (!seen.memory.exportable) {
+  if (!seen.memory.exportable && !seen.memory.on_fabric) {
     const Status may = driver.may_give_files(seen.gpu());
     return Status::failure("memory of GPU " + std::to_string(seen.gpu()) +
                            " that was mapped by hand goes through pinned memory to other processes: " +
@@ -528,8 +529,21 @@ Status GpuMemory::export_by_file(const Seen& seen, Export& exported) {
   if (!mapped) return mapped.status();
   exported.begin = mapped->begin;
   exported.size = mapped->size;
-  exported.by_file = 1;
-  return give_files(driver);
+  Status why_not;
+  if (seen.memory.exportable) {
+    why_not = give_files(driver);
+    if (why_not) exported.by_hand |= Export::kByFile;
+  }
+  if (seen.memory.on_fabric) {
+    const Result<IpcHandle> handle = driver.export_to_fabric(reinterpret_cast<const void*>(mapped->begin));
+    if (handle) {
+      exported.handle = *handle;
+      exported.by_hand |= Export::kByFabric;
+    } else {
+      why_not = handle.status();
+    }
+  }
+  return exported.by_hand != 0 ? Status() : why_not;
 }
 
 // A mapping is made for the GPU that is to copy: through another one's it would not be reached directly.

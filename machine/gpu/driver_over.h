@@ -76,7 +76,7 @@ class DriverOver final : public Driver {
       memory.kind = MemoryType::pinned;
       memory.gpu = -1;
     } else {
-      memory.kind = kind_on_device(address, memory.exportable);
+      memory.kind = kind_on_device(address, memory);
     }
     memory.open = is_open(address, memory);
     return memory;
@@ -259,10 +259,24 @@ class DriverOver final : public Driver {
   Result<std::byte*> import_file(int gpu, int file, std::uint64_t size) override {
     void* found = nullptr;
     const DriverAnswer answer = at(gpu, [&] { return calls_.import_file(gpu, file, size, &found); });
-    if (answer.error != 0) return failed(answer, gpu);
-    const std::lock_guard lock(by_file_mutex_);
-    by_file_[static_cast<std::byte*>(found)] = size;
-    return static_cast<std::byte*>(found);
+    return mapped_by_hand(answer, gpu, found, size);
+  }
+
+  Status may_use_fabric(int gpu) override {
+    const std::string why_not = calls_.why_no_fabric(gpu);
+    return why_not.empty() ? Status() : Status::failure("GPU " + std::to_string(gpu) + ": " + why_not);
+  }
+  Result<IpcHandle> export_to_fabric(const void* mapping) override {
+    IpcHandle handle{};
+    int gpu = 0;
+    if (const DriverAnswer answer = calls_.ask(Question::gpu, mapping, &gpu); answer.error != 0) return failed(answer);
+    const DriverAnswer answer = at(gpu, [&] { return calls_.export_to_fabric(mapping, handle.data()); });
+    return answer.error == 0 ? Result<IpcHandle>(handle) : failed(answer, gpu);
+  }
+  Result<std::byte*> import_from_fabric(int gpu, const IpcHandle& handle, std::uint64_t size) override {
+    void* found = nullptr;
+    const DriverAnswer answer = at(gpu, [&] { return calls_.import_from_fabric(gpu, handle.data(), size, &found); });
+    return mapped_by_hand(answer, gpu, found, size);
   }
 
   Status may_share(int gpu) override {
@@ -299,6 +313,12 @@ class DriverOver final : public Driver {
   }
 
  private:
+  Result<std::byte*> mapped_by_hand(const DriverAnswer& answer, int gpu, void* found, std::uint64_t size) {
+    if (answer.error != 0) return failed(answer, gpu);
+    const std::lock_guard lock(by_file_mutex_);
+    by_file_[static_cast<std::byte*>(found)] = size;
+    return static_cast<std::byte*>(found);
+  }
   Result<Event> event_with(int gpu, unsigned flags) {
     Event event{nullptr, gpu};
     const DriverAnswer answer = at(gpu, [&] { return calls_.make_event(&event.native, flags); });
@@ -306,18 +326,19 @@ class DriverOver final : public Driver {
   }
 
   // Asked in the order in which one answer rules out the next: what has an old handle is neither of a pool nor mapped.
-  MemoryType kind_on_device(const void* address, bool& exportable) {
+  MemoryType kind_on_device(const void* address, Memory& memory) {
     unsigned legacy = 0;
     void* pool = nullptr;
     const bool knows = calls_.ask(Question::legacy_ipc, address, &legacy).error == 0;
-    exportable = knows && (legacy & 0xFF) != 0;
-    if (exportable) return MemoryType::device;
+    memory.exportable = knows && (legacy & 0xFF) != 0;
+    if (memory.exportable) return MemoryType::device;
     if (calls_.ask(Question::pool, address, &pool).error == 0 && pool != nullptr) return MemoryType::pool;
     if (calls_.is_mapped_by_hand(address)) {
-      exportable = calls_.gives_files(address);
+      memory.exportable = calls_.gives_files(address);
+      memory.on_fabric = calls_.is_on_fabric(address) && calls_.why_no_fabric(memory.gpu).empty();
       return MemoryType::vmm;
     }
-    exportable = !knows;  // a library that cannot say so is asked by trying
+    memory.exportable = !knows;  // a library that cannot say so is asked by trying
     return MemoryType::device;
   }
 
@@ -354,7 +375,7 @@ class DriverOver final : public Driver {
   Calls calls_;
   std::vector<Gpu> gpus_;
   std::mutex by_file_mutex_;
-  std::map<std::byte*, std::uint64_t> by_file_;  ///< bytes of what import_file() has mapped
+  std::map<std::byte*, std::uint64_t> by_file_;  ///< bytes of what import_file() and import_from_fabric() have mapped
   static constexpr std::size_t kWrittenLeast = 1024;
   std::mutex written_mutex_;
   std::map<std::uint64_t, std::uintptr_t>

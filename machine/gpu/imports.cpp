@@ -71,32 +71,40 @@ Imports::~Imports() {
 
 Result<std::byte*> Imports::acquire(int gpu, const Export& exported) {
   if (exported.process == this_process()) return reinterpret_cast<std::byte*>(exported.begin);
-  if (exported.boot != boot_number()) return Status::failure("that GPU's memory is another host's");
+  const bool is_near = exported.boot == boot_number(), by_fabric = (exported.by_hand & Export::kByFabric) != 0;
+  if (!is_near && !by_fabric) return Status::failure("that GPU's memory is another host's");
   std::unique_lock lock(mutex_);
   const Name name{exported.process, exported.buffer};
   if (std::byte* const known = use_known(name)) return known;
   std::optional<OwnedDescriptor> file;
-  if (exported.by_file != 0) {
-    if (Status asks = may_ask(exported.process); !asks) return asks;
-    lock.unlock();  // others need not wait for the answer
-    bool has_waited = false;
-    const Result<int> given = ask_for_file(driver_, {exported.process, exported.buffer, exported.begin}, &has_waited);
-    lock.lock();
-    if (has_waited) silent_until_ns_[exported.process] = clock::now_ns() + kSilence_ns;
-    if (!given) return given.status();
-    file.emplace(*given);
+  if (is_near && (exported.by_hand & Export::kByFile) != 0) {
+    const Result<int> given = ask(exported, lock);
+    if (!given && !by_fabric) return given.status();
+    if (given) file.emplace(*given);
     if (std::byte* const known = use_known(name)) return known;
   }
   // What is said of it is old, and its mapping goes when it is no longer in use, which a second one's record would
   // hide.
   if (mappings_.count(name) != 0) return Status::failure("other memory has taken the place of that");
   find_stale(exported);
-  Result<std::byte*> here =
-      file ? driver_.import_file(gpu, file->fd(), exported.size) : driver_.import_memory(gpu, exported.handle);
+  Result<std::byte*> here = file        ? driver_.import_file(gpu, file->fd(), exported.size)
+                            : by_fabric ? driver_.import_from_fabric(gpu, exported.handle, exported.size)
+                                        : driver_.import_memory(gpu, exported.handle);
   if (!here) return here;
   ++maps_;
   mappings_[name] = {exported.begin, exported.size, gpu, *here, 1, false, {}};
   return here;
+}
+
+// Others need not wait for the answer.
+Result<int> Imports::ask(const Export& exported, std::unique_lock<std::mutex>& lock) {
+  if (Status asks = may_ask(exported.process); !asks) return asks;
+  lock.unlock();
+  bool has_waited = false;
+  Result<int> given = ask_for_file(driver_, {exported.process, exported.buffer, exported.begin}, &has_waited);
+  lock.lock();
+  if (has_waited) silent_until_ns_[exported.process] = clock::now_ns() + kSilence_ns;
+  return given;
 }
 
 std::byte* Imports::use_known(const Name& name) {

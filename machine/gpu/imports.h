@@ -20,13 +20,16 @@ namespace periapt::gpu {
 
 /// An allocation of a process, as it tells others of it; or a mapping of one, of which there is a file (files.h).
 struct Export {
-  IpcHandle handle{};         ///< nothing where there is a file
+  IpcHandle handle{};         ///< of memory mapped by hand: a fabric's, where there is one
   std::uint64_t boot = 0;     ///< of its host (boot_number())
   std::uint64_t process = 0;  ///< this_process() there
   std::uint64_t buffer = 0;   ///< Memory::buffer there
   std::uint64_t begin = 0;    ///< its addresses there
   std::uint64_t size = 0;
-  std::uint64_t by_file = 0;  ///< 1: it is asked for its file
+  std::uint64_t by_hand = 0;  ///< how it is mapped, if it was mapped by hand: kByFile, kByFabric
+
+  static constexpr std::uint64_t kByFile = 1;    ///< its process is asked for the file
+  static constexpr std::uint64_t kByFabric = 2;  ///< where that does not reach, on other hosts of its NVLink domain too
 
   bool holds(std::uint64_t address, std::uint64_t bytes) const {
     return address >= begin && bytes <= size && address - begin <= size - bytes;
@@ -72,6 +75,7 @@ class Imports {
   using Mappings = std::map<Name, Mapping>;
 
   std::byte* use_known(const Name& name);
+  Result<int> ask(const Export& exported, std::unique_lock<std::mutex>& lock);
   Status may_ask(std::uint64_t process);
   void find_stale(const Export& exported);
   void unmap(Mappings::iterator at);

@@ -42,6 +42,7 @@ struct Memory {
   bool exportable = false;  ///< export_memory() is for such memory; of `vmm`: open_file()
   bool imported = false;    ///< of another process: only the GPU that it was opened at, which is `gpu`, may touch it
   bool open = false;        ///< kernels of ours on its GPU may touch it at that address; of pinned memory: on any
+  bool on_fabric = false;   ///< of `vmm`: export_to_fabric() is for it
 
   bool holds(std::uintptr_t address, std::uint64_t bytes) const {
     return address >= begin && bytes <= size && address - begin <= size - bytes;
@@ -89,7 +90,7 @@ struct CopiedRows {
   std::uint64_t bytes;  ///< of a row
   std::uint64_t rows;
 };
-/// Names memory of this process to another one of the host.
+/// Names memory of this process to another one of the host, or of its NVLink domain.
 using IpcHandle = std::array<std::byte, 64>;
 
 class Driver {
@@ -201,6 +202,16 @@ class Driver {
   virtual Status unpin(int gpu, std::byte* memory) = 0;
   /// What copies between the two go over, as their vendor calls it: "NVLink", "PCIe". Empty: it does not say.
   virtual std::string link_between(int gpu, int other) = 0;
+
+  // ---- other hosts, whose GPUs are joined to this one's (an NVLink domain)
+
+  /// Can processes give memory that was mapped by hand to others by handles that hold there? A failure says what is
+  /// missing. And whether this one may be, says Memory::on_fabric: the program has made it so or not.
+  virtual Status may_use_fabric(int gpu) = 0;
+  /// Of the mapping that begins there.
+  virtual Result<IpcHandle> export_to_fabric(const void* mapping) = 0;
+  /// As import_file().
+  virtual Result<std::byte*> import_from_fabric(int gpu, const IpcHandle& handle, std::uint64_t size) = 0;
 };
 
 }  // namespace periapt::gpu

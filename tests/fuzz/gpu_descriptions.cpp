@@ -92,7 +92,7 @@ void change(Input& input, const gpu::Export& other, gpu::Export& exported) {
   }
   for (std::size_t changes = 1 + input.below(3); changes > 0; --changes) {
     std::uint64_t* const numbers[] = {&exported.boot,  &exported.process, &exported.buffer,
-                                      &exported.begin, &exported.size,    &exported.by_file};
+                                      &exported.begin, &exported.size,    &exported.by_hand};
     const std::size_t which = input.below(std::size(numbers) + 1);
     if (which < std::size(numbers)) {
       *numbers[which] = input.flag() ? *numbers[which] + input.below(3) : input.number<std::uint64_t>();

@@ -48,14 +48,15 @@ class Pieces {
   Pieces& operator=(const Pieces&) = delete;
 
   std::byte* at(std::size_t piece) const { return reinterpret_cast<std::byte*>(begin_ + piece * kBytes); }
-  /// New memory there.
-  void map(std::size_t piece, bool exportable) {
+  static constexpr int kFile = 1, kFabric = 8;  ///< what other processes may be given of a piece
+  /// New memory there. `handles`: true, of its file.
+  void map(std::size_t piece, int handles) {
     struct {
       int type = 1, handle_types = 0, location_type = 1, location = 0;
       void* of_windows = nullptr;
       unsigned char flags[8] = {};
     } wishes;
-    wishes.handle_types = exportable ? 1 : 0;
+    wishes.handle_types = handles;
     wishes.location = gpu_;
     Handle handle = 0;
     check(function<int(Handle*, std::size_t, const void*, unsigned long long)>("cuMemCreate")(&handle, kBytes, &wishes,

@@ -48,6 +48,10 @@ static_assert(is(Question::begin, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR));
 static_assert(is(Question::size, CU_POINTER_ATTRIBUTE_RANGE_SIZE));
 static_assert(is(Question::handle_types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES));
 static_assert(kFilesSupported == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+#if CUDA_VERSION >= 12030
+static_assert(kFabricSupported == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED);
+static_assert(kFabric == CU_MEM_HANDLE_TYPE_FABRIC && sizeof(CUmemFabricHandle) == sizeof(IpcHandle));
+#endif
 static_assert(kPosixFile == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && kOnDevice == CU_MEM_LOCATION_TYPE_DEVICE);
 static_assert(kReadAndWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE && kNotSupported == CUDA_ERROR_NOT_SUPPORTED);
 static_assert(offsetof(MemoryAccess, location) == offsetof(CUmemAccessDesc, location.id) &&

@@ -388,6 +388,54 @@ TEST_P(DriverTest, MemoryThatIsMappedByHandIsGivenByFiles) {
   }
 }
 
+// On other hosts of the NVLink domain, and where a file is not to be had.
+TEST_P(DriverTest, MemoryThatIsMappedByHandIsGivenOverTheFabric) {
+  if (std::string(GetParam()) != "cuda") {
+    EXPECT_THAT(driver.may_use_fabric(0).message(), HasSubstr("HIP has no handles"));
+    return;
+  }
+  constexpr std::uint64_t kPiece = by_hand::Pieces::kBytes;
+  EXPECT_THAT(driver.may_use_fabric(1).message(), HasSubstr("GPU 1: its driver gives no fabric handles"));
+  settings.fabric = 1;
+  EXPECT_TRUE(driver.may_use_fabric(1).ok());
+  by_hand::Pieces pieces(1, 2);
+  pieces.map(0, by_hand::Pieces::kFabric);
+  pieces.map(1, by_hand::Pieces::kFile);
+  const Memory memory = look(pieces.at(0));
+  EXPECT_TRUE(memory.on_fabric && !memory.exportable);
+  EXPECT_TRUE(!look(pieces.at(1)).on_fabric);
+  EXPECT_FALSE(driver.export_to_fabric(pieces.at(1)).ok());
+  const Result<IpcHandle> handle = driver.export_to_fabric(pieces.at(0));
+  ASSERT_TRUE(handle.ok()) << handle.message();
+  write(pieces.at(0), pattern(5000, 3));
+
+  const std::int64_t before = settings.imports;
+  {
+    Imports imports(driver);
+    Export there{
+        *handle, boot_number() ^ 1, this_process() ^ 1, memory.buffer, reinterpret_cast<std::uintptr_t>(pieces.at(0)),
+        kPiece,  Export::kByFile};
+    EXPECT_THAT(imports.acquire(1, there).message(), HasSubstr("another host's"));
+    there.by_hand |= Export::kByFabric;
+    const Result<std::byte*> far = imports.acquire(1, there);
+    ASSERT_TRUE(far.ok()) << far.message();
+    EXPECT_EQ(read(*far, 5000), pattern(5000, 3));
+    EXPECT_EQ(settings.imports, before + 1);
+    imports.release(there);
+    there.boot = boot_number();  // of a process that cannot be asked for its file
+    there.process ^= 2;
+    const Result<std::byte*> near = imports.acquire(1, there);
+    ASSERT_TRUE(near.ok()) << near.message();
+    EXPECT_EQ(read(*near, 5000), pattern(5000, 3));
+    imports.release(there);
+    settings.fabric = 0;
+    there.process ^= 4;
+    EXPECT_THAT(imports.acquire(1, there).message(), HasSubstr("cuMemImportFromShareableHandle on GPU 1: "));
+  }
+  EXPECT_EQ(settings.imports, before) << "the last ones are unmapped with the others";
+  for (const std::size_t piece : {0, 1}) pieces.unmap(piece);
+}
+
 TEST_P(DriverTest, AFileThatFindsNoDescriptorIsASentence) {
   if (std::string(GetParam()) != "cuda") return;
   by_hand::Pieces pieces(1, 1);
@@ -427,7 +475,7 @@ TEST_P(DriverTest, AProcessThatDoesNotAnswerIsNotAskedAgain) {
   there.process = number;
   there.buffer = 1;
   there.size = 4096;
-  there.by_file = 1;
+  there.by_hand = Export::kByFile;
   EXPECT_THAT(imports.acquire(0, there).message(), HasSubstr("does not answer"));
   EXPECT_THAT(imports.acquire(0, there).message(), HasSubstr("is not asked again for a while"));
   ::close(listening);

@@ -8,6 +8,7 @@
 
 #include "machine/gpu/device_memory.h"
 #include "machine/ucx-like/engine.h"
+#include "tests/gpu/by_hand.h"
 #include "tests/gpu/gpu_fixture.h"
 #include "tests/gpu/watched_memory.h"
 #include "tests/machine/wire.h"
@@ -452,7 +453,7 @@ TEST_P(MessagesTest, AStreamIsReachedWhenItHasDoneWhatItWasGiven) {
   until([&] { return told.there; });
   EXPECT_EQ(read(second, 100), pattern(100, 5));
   told.there = false;
-  const Result<bool> again = memory.when_reached(program.native, {second, kind_of(Kind::device)}, told);
+  const Result<bool> again = memory.when_reached(program.native, {second, kind_of(MemoryType::device)}, told);
   EXPECT_TRUE(again.ok() && *again) << "it has nothing to do";
   EXPECT_FALSE(memory.is_busy());
   memory.progress();
@@ -487,6 +488,30 @@ TEST_P(MessagesTest, AStreamOfAnotherGpuThanTheMemorys) {
   until([&] { return told.times + at_once == 3; });
   EXPECT_EQ(std::memcmp(pinned, pattern(100, 3).data(), 100), 0);
   driver.destroy(program);
+}
+
+// A process that may not be handed the file maps it all the same.
+TEST_P(MessagesTest, MemoryThatIsMappedByHandIsDescribedForTheFabric) {
+  if (std::string(GetParam()) != "cuda") return;
+  settings.fabric = 1;
+  start();
+  ucx::DeviceMemory& memory = *worker(1).device_memory();
+  by_hand::Pieces pieces(0, 1);
+  for (const int handles : {by_hand::Pieces::kFabric, by_hand::Pieces::kFile | by_hand::Pieces::kFabric}) {
+    pieces.map(0, handles);
+    write(pieces.at(0), pattern(1000, 4));
+    const std::vector<std::byte> described = memory.describe({pieces.at(0), MemoryKind::cuda});
+    EXPECT_LE(described.size(), 200u);
+    settings.files = 0;
+    in_another_process([&]() -> std::string {
+      const Result<ucx::Mapping> there =
+          memory.map(described, reinterpret_cast<std::uintptr_t>(pieces.at(0)), 1000, {pieces.at(0), MemoryKind::cuda});
+      if (!there) return there.message();
+      return read(there->at.get(), 1000) == pattern(1000, 4) ? "" : "other contents";
+    });
+    settings.files = 1;
+    pieces.unmap(0);
+  }
 }
 
 TEST_P(MessagesTest, MoreThanTheAllocationHolds) {

@@ -269,6 +269,8 @@ class Probes(unittest.TestCase):
         self.told(host("gpus=2"), "CUDA 1 by hand", "good", "other processes of this host map memory that was made with a file")
         self.told(host("gpus=2,files=0"), "CUDA 1 by hand", "limited",
                   "memory mapped by hand goes through the host to other processes: GPU 1: its driver gives no files")
+        self.told(host("gpus=2,fabric=1"), "CUDA 1 fabric", "good", "its driver knows handles of memory mapped by hand for other hosts")
+        self.told(host("gpus=2"), "CUDA 1 fabric", "absent", "GPU 1: its driver gives no fabric handles", remedy="IMEX")
         self.told(host("gpus=3"), "CUDA 1 peers", "good", "it reads and writes the memory of CUDA 0, 2 over NVLink")
         self.told(host("gpus=2,peers=2"), "CUDA 0 peers", "good", "it reads and writes the memory of CUDA 1 over PCIe")
         self.told(host("gpus=2,peers=0"), "CUDA 0 peers", "limited",

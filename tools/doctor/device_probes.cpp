@@ -110,7 +110,8 @@ void probe_handles(const std::string& name, gpu::Driver& driver, int gpu, Findin
   }
 }
 
-/// Whether RDMA adapters and processes with files in hand reach its memory, and which adapters are the nearest.
+/// Whether RDMA adapters, processes with files in hand and hosts of its NVLink domain reach its memory, and which adapters
+/// are the nearest.
 void probe_reach(const std::string& name, gpu::Driver& driver, int gpu, Findings& findings) {
   if (const Status may = driver.may_share(gpu); !may) {
     findings.push_back(
@@ -131,6 +132,15 @@ void probe_reach(const std::string& name, gpu::Driver& driver, int gpu, Findings
                         "other processes of this host map memory that was made with a file "
                         "(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)",
                         ""});
+  }
+  if (const Status may = driver.may_use_fabric(gpu); may) {
+    findings.push_back({"devices", name + " fabric", Availability::good,
+                        "its driver knows handles of memory mapped by hand for other hosts of its NVLink domain "
+                        "(CU_MEM_HANDLE_TYPE_FABRIC); whether programs may make such memory was not tried",
+                        ""});
+  } else {
+    findings.push_back(not_good(name + " fabric", Availability::absent,
+                                "memory mapped by hand is not mapped by other hosts: ", may.message()));
   }
 }
 

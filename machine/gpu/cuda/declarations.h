@@ -50,9 +50,10 @@ struct RowsOfMemory {  ///< CUDA_MEMCPY2D
 
 inline constexpr unsigned kStreamNonBlocking = 1, kHostPortable = 1, kManagedGlobal = 1, kIpcLazyPeers = 1,
                           kMemoryTypeDevice = 2, kMemoryTypeUnified = 4;
-inline constexpr int kMpsEnabled = 133, kDmaBufSupported = 124, kFilesSupported = 103;  ///< of device_attribute()
-inline constexpr int kPosixFile = 1, kOnDevice = 1, kReadAndWrite = 3;                  ///< of what is mapped by hand
-inline constexpr int kSyncMemops = 6;                                                   ///< of set_pointer_attribute()
+inline constexpr int kMpsEnabled = 133, kDmaBufSupported = 124, kFilesSupported = 103,
+                     kFabricSupported = 128;                                         ///< of device_attribute()
+inline constexpr int kPosixFile = 1, kFabric = 8, kOnDevice = 1, kReadAndWrite = 3;  ///< of what is mapped by hand
+inline constexpr int kSyncMemops = 6;                                                ///< of set_pointer_attribute()
 inline constexpr int kRangeAsDmaBuf = 1;
 inline constexpr int kPeerAtomics = 3;  ///< of peer_attribute()
 inline constexpr Result_ kNoContext = 201;

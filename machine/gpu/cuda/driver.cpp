@@ -81,10 +81,12 @@ struct Calls {
     library.release_allocation(handle);
     return true;
   }
-  bool gives_files(const void* address) {
+  bool has_handles(const void* address, std::uint64_t type) {
     std::uint64_t types = 0;
-    return ask(Question::handle_types, address, &types).error == 0 && (types & kPosixFile) != 0;
+    return ask(Question::handle_types, address, &types).error == 0 && (types & type) != 0;
   }
+  bool gives_files(const void* address) { return has_handles(address, kPosixFile); }
+  bool is_on_fabric(const void* address) { return has_handles(address, kFabric); }
 
   DriverAnswer allocate(MemoryType kind, void** made, std::uint64_t bytes) {
     if (kind == MemoryType::pinned) return {library.host_alloc(made, bytes, kHostPortable), "cuMemHostAlloc"};
@@ -241,27 +243,32 @@ struct Calls {
   }
   DriverAnswer forget(void* imported) { return {library.ipc_forget(of(imported)), "cuIpcCloseMemHandle"}; }
 
-  std::string why_no_files(int gpu) {
+  bool has_attribute(int gpu, int attribute) {
     int yes = 0;
     Device device = 0;
-    if (library.device_get(&device, gpu) == 0 && library.device_attribute(&yes, kFilesSupported, device) == 0 &&
-        yes != 0) {
-      return {};
-    }
-    return "its driver gives no files of memory that was mapped by hand";
+    return library.device_get(&device, gpu) == 0 && library.device_attribute(&yes, attribute, device) == 0 && yes != 0;
   }
-  DriverAnswer open_file(const void* mapping, int* file) {
+  std::string why_no_files(int gpu) {
+    return has_attribute(gpu, kFilesSupported) ? "" : "its driver gives no files of memory that was mapped by hand";
+  }
+  // A driver that does not know the question has none.
+  std::string why_no_fabric(int gpu) {
+    return has_attribute(gpu, kFabricSupported)
+               ? ""
+               : "its driver gives no fabric handles; they want GPUs that are joined by "
+                 "NVSwitches, and the fabric manager and the IMEX service running";
+  }
+  DriverAnswer export_by_hand(const void* mapping, void* into, int type) {
     AllocationHandle handle = 0;
     if (int error = library.retain_allocation(&handle, const_cast<void*>(mapping)); error != 0)
       return {error, "cuMemRetainAllocationHandle"};
-    const int error = library.export_allocation(file, handle, kPosixFile, 0);
+    const int error = library.export_allocation(into, handle, type, 0);
     library.release_allocation(handle);
     return {error, "cuMemExportToShareableHandle"};
   }
-  DriverAnswer import_file(int gpu, int file, std::uint64_t size, void** found) {
+  DriverAnswer import_by_hand(int gpu, void* named, int type, std::uint64_t size, void** found) {
     AllocationHandle handle = 0;
-    void* const named = reinterpret_cast<void*>(static_cast<std::intptr_t>(file));
-    if (int error = library.import_allocation(&handle, named, kPosixFile); error != 0)
+    if (int error = library.import_allocation(&handle, named, type); error != 0)
       return {error, "cuMemImportFromShareableHandle"};
     DevicePointer address = 0;
     DriverAnswer answer{library.reserve_addresses(&address, size, 0, 0, 0), "cuMemAddressReserve"};
@@ -272,6 +279,16 @@ struct Calls {
     library.release_allocation(handle);  // the mapping keeps it
     *found = reinterpret_cast<void*>(address);
     return answer;
+  }
+  DriverAnswer open_file(const void* mapping, int* file) { return export_by_hand(mapping, file, kPosixFile); }
+  DriverAnswer import_file(int gpu, int file, std::uint64_t size, void** found) {
+    return import_by_hand(gpu, reinterpret_cast<void*>(static_cast<std::intptr_t>(file)), kPosixFile, size, found);
+  }
+  DriverAnswer export_to_fabric(const void* mapping, std::byte* handle) { return export_by_hand(mapping, handle, kFabric); }
+  DriverAnswer import_from_fabric(int gpu, const std::byte* handle, std::uint64_t size, void** found) {
+    IpcHandle named;
+    std::memcpy(&named, handle, sizeof(named));
+    return import_by_hand(gpu, &named, kFabric, size, found);
   }
   DriverAnswer map_all(int gpu, DevicePointer address, std::uint64_t size, AllocationHandle handle) {
     if (int error = library.map_allocation(address, size, 0, handle, 0); error != 0) return {error, "cuMemMap"};

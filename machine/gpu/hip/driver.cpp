@@ -170,6 +170,12 @@ struct Calls {
 
   // Which of these the program has made so, HIP does not say.
   bool gives_files(const void*) const { return false; }
+  bool is_on_fabric(const void*) const { return false; }
+  std::string why_no_fabric(int) const { return "HIP has no handles of memory that hold on other hosts"; }
+  DriverAnswer export_to_fabric(const void*, std::byte*) const { return {kNotSupported, "hipMemExportToShareableHandle"}; }
+  DriverAnswer import_from_fabric(int, const std::byte*, std::uint64_t, void**) const {
+    return {kNotSupported, "hipMemImportFromShareableHandle"};
+  }
   std::string why_no_files(int) const { return "HIP does not say which memory that was mapped by hand has files"; }
   DriverAnswer open_file(const void*, int*) const { return {kNotSupported, "hipMemExportToShareableHandle"}; }
   DriverAnswer import_file(int, int, std::uint64_t, void**) const {

@@ -20,14 +20,16 @@ constexpr char kName[] = "fake-gpu-by-hand-";  // and the number of the GPU that
 
 }  // namespace
 
-int Machine::create(int gpu, std::uint64_t bytes, bool exportable, std::uint64_t* handle) {
+int Machine::create(int gpu, std::uint64_t bytes, bool exportable, bool on_fabric, std::uint64_t* handle) {
   if (settings.lost != 0) return kLost;
+  if (on_fabric && settings.fabric == 0) return kNotSupported;
   if (bytes == 0 || bytes % kGranularity != 0 || !exists(gpu)) return kInvalidValue;
   if (static_cast<std::int64_t>(bytes) > settings.memory) return kOutOfMemory;
   Physical made;
   made.gpu = gpu;
   made.size = bytes;
   made.exportable = exportable;
+  made.on_fabric = on_fabric;
   made.file = ::memfd_create((kName + std::to_string(physical(gpu))).c_str(), MFD_CLOEXEC);
   if (made.file < 0 || ::ftruncate(made.file, static_cast<off_t>(bytes)) != 0) return kOutOfMemory;
   settings.memory -= static_cast<std::int64_t>(bytes);
@@ -86,6 +88,7 @@ int Machine::map(void* at, std::uint64_t bytes, std::uint64_t handle) {
   allocation.owner = memory.gpu;
   allocation.handle = handle;
   allocation.exportable = memory.exportable;
+  allocation.on_fabric = memory.on_fabric;
   allocations_[address] = allocation;
   ++memory.holders;
   settings.imports += memory.imported ? 1 : 0;
@@ -144,7 +147,28 @@ int Machine::file_of(std::uint64_t handle, int* file) {
 }
 
 int Machine::take_file(int file, std::uint64_t* handle) {
-  if (settings.files == 0) return kNotPermitted;
+  return settings.files != 0 ? open_from(file, handle) : kNotPermitted;
+}
+
+int Machine::to_fabric(std::uint64_t handle, Handle* made) {
+  const auto found = physical_.find(handle);
+  if (settings.fabric == 0) return kNotPermitted;
+  if (found == physical_.end() || !found->second.on_fabric) return kInvalidValue;
+  *made = {::getpid(), found->second.file, handle, found->second.size, physical(found->second.gpu), {}};
+  return 0;
+}
+
+int Machine::from_fabric(const Handle& made, std::uint64_t* handle) {
+  if (settings.fabric == 0) return kNotPermitted;
+  const std::string path = "/proc/" + std::to_string(made.process) + "/fd/" + std::to_string(made.file);
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return kInvalidValue;  // it was freed
+  const int error = open_from(file, handle);
+  ::close(file);
+  return error;
+}
+
+int Machine::open_from(int file, std::uint64_t* handle) {
   char link[128] = {};
   const std::string path = "/proc/self/fd/" + std::to_string(file);
   if (::readlink(path.c_str(), link, sizeof(link) - 1) < 0) return kInvalidValue;

@@ -167,7 +167,7 @@ int cuPointerGetAttribute(void* data, int attribute, DevicePointer address) {
       return 0;
     }
     case 14: {
-      const std::uint64_t types = found->exportable ? cuda::kPosixFile : 0;
+      const std::uint64_t types = (found->exportable ? cuda::kPosixFile : 0) | (found->on_fabric ? cuda::kFabric : 0);
       std::memcpy(data, &types, 8);
       return 0;
     }
@@ -216,19 +216,23 @@ int cuMemCreate(cuda::AllocationHandle* handle, std::size_t bytes, const fake::A
   const auto lock = locked();
   if (wishes->type != 1 || wishes->location_type != cuda::kOnDevice) return fake::kInvalidValue;
   std::uint64_t made = 0;
-  const int error = machine().create(wishes->location, bytes, (wishes->handle_types & cuda::kPosixFile) != 0, &made);
+  const int error = machine().create(wishes->location, bytes, (wishes->handle_types & cuda::kPosixFile) != 0,
+                                     (wishes->handle_types & cuda::kFabric) != 0, &made);
   *handle = made;
   return error;
 }
 int cuMemExportToShareableHandle(void* file, cuda::AllocationHandle handle, int type, unsigned long long) {
   const auto lock = locked();
+  if (type == cuda::kFabric) return machine().to_fabric(handle, static_cast<fake::Handle*>(file));
   return type == cuda::kPosixFile ? machine().file_of(handle, static_cast<int*>(file)) : fake::kInvalidValue;
 }
 int cuMemImportFromShareableHandle(cuda::AllocationHandle* handle, void* file, int type) {
   const auto lock = locked();
-  if (type != cuda::kPosixFile) return fake::kInvalidValue;
+  if (type != cuda::kPosixFile && type != cuda::kFabric) return fake::kInvalidValue;
   std::uint64_t taken = 0;
-  const int error = machine().take_file(static_cast<int>(reinterpret_cast<std::intptr_t>(file)), &taken);
+  const int error = type == cuda::kFabric
+                        ? machine().from_fabric(*static_cast<const fake::Handle*>(file), &taken)
+                        : machine().take_file(static_cast<int>(reinterpret_cast<std::intptr_t>(file)), &taken);
   *handle = taken;
   return error;
 }
@@ -296,9 +300,10 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
   *value = attribute == cuda::kMpsEnabled        ? static_cast<int>(machine().settings.mps)
            : attribute == cuda::kDmaBufSupported ? static_cast<int>(machine().settings.dma_buf != 0)
            : attribute == cuda::kFilesSupported  ? static_cast<int>(machine().settings.files != 0)
+           : attribute == cuda::kFabricSupported ? static_cast<int>(machine().settings.fabric != 0)
                                                  : 0;
-  const bool is_known =
-      attribute == cuda::kMpsEnabled || attribute == cuda::kDmaBufSupported || attribute == cuda::kFilesSupported;
+  const bool is_known = attribute == cuda::kMpsEnabled || attribute == cuda::kDmaBufSupported ||
+                        attribute == cuda::kFilesSupported || attribute == cuda::kFabricSupported;
   return is_known ? 0 : fake::kInvalidValue;
 }
 int cuMemGetHandleForAddressRange(void* handle, DevicePointer pages, std::size_t bytes, int type, unsigned long long) {

@@ -28,29 +28,18 @@ void take(Settings& settings, const std::string& word) {
   const struct {
     const char* name;
     std::int64_t* value;
-  } known[] = {{"gpus", &settings.gpus},
-               {"delay", &settings.delay},
-               {"ipc", &settings.ipc},
-               {"peers", &settings.peers},
-               {"memory", &settings.memory},
-               {"pinned", &settings.pinned},
-               {"kernels", &settings.kernels},
-               {"launches", &settings.launches},
-               {"image", &settings.image_error},
-               {"compile", &settings.compile_error},
-               {"warps", &settings.warps},
-               {"mps", &settings.mps},
-               {"clock", &settings.clock},
-               {"touches", &settings.touches},
-               {"salt", &settings.salt},
-               {"version", &settings.version},
-               {"init", &settings.init_error},
-               {"copies", &settings.copies_until_loss},
-               {"dma-buf", &settings.dma_buf},
-               {"begin", &settings.begin},
-               {"pins", &settings.pins},
-               {"files", &settings.files},
-               {"capturing", &settings.capturing}};
+  } known[] = {{"gpus", &settings.gpus},         {"delay", &settings.delay},
+               {"ipc", &settings.ipc},           {"peers", &settings.peers},
+               {"memory", &settings.memory},     {"pinned", &settings.pinned},
+               {"kernels", &settings.kernels},   {"launches", &settings.launches},
+               {"image", &settings.image_error}, {"compile", &settings.compile_error},
+               {"warps", &settings.warps},       {"mps", &settings.mps},
+               {"clock", &settings.clock},       {"touches", &settings.touches},
+               {"salt", &settings.salt},         {"version", &settings.version},
+               {"init", &settings.init_error},   {"copies", &settings.copies_until_loss},
+               {"dma-buf", &settings.dma_buf},   {"begin", &settings.begin},
+               {"pins", &settings.pins},         {"files", &settings.files},
+               {"fabric", &settings.fabric},     {"capturing", &settings.capturing}};
   for (const auto& one : known) {
     if (name == one.name && sign != std::string::npos) *one.value = std::atoll(word.c_str() + sign + 1);
   }

@@ -40,6 +40,7 @@ struct Allocation {
   int owner = -1;  ///< of what is imported: the GPU that it lies on, which the driver names, whatever may touch it
   std::uint64_t handle = 0;  ///< of what was mapped by hand: its memory's, which other mappings may have too
   bool exportable = false;   ///< that memory has a file for other processes
+  bool on_fabric = false;    ///< and a handle for those of other hosts, too
   bool lent = false;         ///< it was the process's own before it was pinned
 };
 /// CUmemAllocationProp
@@ -54,7 +55,7 @@ struct Physical {
   int gpu = 0;
   int file = -1;
   std::uint64_t size = 0;
-  bool exportable = false, imported = false;
+  bool exportable = false, imported = false, on_fabric = false;
   unsigned holders = 1;  ///< handles and mappings
 };
 
@@ -142,7 +143,7 @@ class Machine {
   int forget(void* memory);
 
   // ---- memory that is mapped by hand (by_hand.cpp)
-  int create(int gpu, std::uint64_t bytes, bool exportable, std::uint64_t* handle);
+  int create(int gpu, std::uint64_t bytes, bool exportable, bool on_fabric, std::uint64_t* handle);
   int reserve(std::uint64_t bytes, void** made);
   int unreserve(void* memory, std::uint64_t bytes);
   int map(void* at, std::uint64_t bytes, std::uint64_t handle);
@@ -152,6 +153,9 @@ class Machine {
   int release(std::uint64_t handle);
   int file_of(std::uint64_t handle, int* file);
   int take_file(int file, std::uint64_t* handle);
+  int to_fabric(std::uint64_t handle, Handle* made);
+  int from_fabric(const Handle& made, std::uint64_t* handle);
+  int open_from(int file, std::uint64_t* handle);
   /// What was reserved with an address; nothing: it was not.
   bool reservation_of(const void* address, std::uintptr_t* begin, std::uint64_t* bytes) const;
   /// The file of an allocation, for other devices; by the pages that it lies in.

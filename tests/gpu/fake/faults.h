@@ -31,6 +31,7 @@ struct Settings {
   std::int64_t touches = -1;  ///< after so many loads and stores of kernels the GPU is lost
   std::int64_t dma_buf = 1;   ///< 0: the driver has none for other devices; -1: it gives none
   std::int64_t files = 1;     ///< 0: the driver gives no files of what is mapped by hand
+  std::int64_t fabric = 0;    ///< 1: it gives handles of such memory that hold on other hosts
   std::int64_t begin = 0;     ///< where in a page allocations begin; those that do cannot be mapped by others
   // counted
   std::int64_t calls = 0;  ///< of those that a message might make
