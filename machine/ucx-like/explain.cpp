@@ -98,7 +98,9 @@ std::string EndpointImpl::explain() const {
     for (const auto& rail : rails) text += " " + name_of(*rail->port);
     return text + "\n";
   }
-  text += rails_text(rails, plan) + owned_text(owner.protocols, plan);
+  text += rails_text(rails, plan);
+  if (!rails.unused().empty()) text += "\n    not over " + rails.unused() + ", which reaches none of its devices";
+  text += owned_text(owner.protocols, plan);
   text += sends_text(owner.protocols, plan, credit.window());
   text += fetches_text(rails.first()->port->times, plan, owner.ports.allowed_ways(plan));
   if (owner.device.memory != nullptr) text += gpus_text(rails);

@@ -98,7 +98,10 @@ Result<Endpoint*> WorkerImpl::connect(std::span<const std::byte> address) {
     const auto entry = std::find_if(theirs.begin(), theirs.end(), [&](const PeerDevice& one) {
       return !one.taken && one.transport == port->device.transport && port->transport->reaches(one.address);
     });
-    if (entry == theirs.end()) continue;
+    if (entry == theirs.end()) {
+      endpoint.rails.cannot_use(*port);
+      continue;
+    }
     entry->taken = true;
     endpoint.rails.know(*port, entry->number, entry->address);
   }
