@@ -71,7 +71,8 @@ target_compile_options(periapt_settings INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,Cl
 # __FILE__ and __builtin_FILE() say base/log.cpp wherever the tree lies.
 target_compile_options(periapt_settings INTERFACE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 target_include_directories(periapt_settings INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
-target_link_libraries(periapt_settings INTERFACE Threads::Threads ${CMAKE_DL_LIBS} Boost::context fmt::fmt)
+# fmt is compiled into what uses it: distributions have no archive of it, which charmc -static would need.
+target_link_libraries(periapt_settings INTERFACE Threads::Threads ${CMAKE_DL_LIBS} Boost::context fmt::fmt-header-only)
 # hwloc's headers only: the library is loaded at run time when it is asked for (base/topology_hwloc.cpp), because
 # linking it makes every start pay for loading it and what it drags in.
 target_include_directories(periapt_settings INTERFACE ${HWLOC_INCLUDE_DIRS})

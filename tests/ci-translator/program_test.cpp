@@ -135,6 +135,17 @@ TEST_F(Program, IsTranslatedCompiledLinkedAndRun) {
 }
 
 /// A module in an archive of its own, which the command line alone names.
+TEST_F(Program, IsLinkedStatically) {
+  write("none.cpp", "int main() {}\n");
+  const Outcome possible = run(PERIAPT_CXX " -static -o none none.cpp -lboost_context -lpthread");
+  if (possible.status != 0) GTEST_SKIP() << "static libraries are missing here: " << possible.text;
+  const Outcome built = charmc("hello.ci && " PERIAPT_CHARMC " -static -o hello hello.cpp");
+  ASSERT_EQ(built.status, 0) << built.text;
+  EXPECT_THAT(run("LC_ALL=C ldd hello").text, HasSubstr("not a dynamic executable"));
+  for (const char* layout : {"+p2", "+p4 +ppn 2"})
+    EXPECT_THAT(run(std::string("./hello ") + layout).text, HasSubstr("sum 165\n")) << layout;
+}
+
 TEST_F(Program, AModuleIsRegisteredByItsName) {
   write("extra.ci", "module extra { initnode announce; };\n");
   write("extra.cpp",

@@ -178,9 +178,8 @@ def pack(file, charmc):
     with tarfile.open(file, "w:xz", dereference=True) as archive:
         for part in ("bin/charmc", "bin/charmc.conf", "include", "lib/libperiapt.a"):
             archive.add(os.path.join(build, part), os.path.join("build/release", part))
-        for name in ("libfmt", "libboost_context"):  # which another machine may lack
-            for path in library_files(name):
-                archive.add(path, os.path.join("build/release/lib", os.path.basename(path)))
+        for path in library_files("libboost_context"):  # which another machine may lack
+            archive.add(path, os.path.join("build/release/lib", os.path.basename(path)))
         for name in sorted(n for n in os.listdir(HERE) if n.endswith((".py", ".h"))):
             archive.add(os.path.join(HERE, name), os.path.join("tests/generated", name))
     print(f"{file}: {os.path.getsize(file) / 1e6:.1f} MB; there: tar xf, then LD_LIBRARY_PATH=$PWD/build/release/lib tests/generated/run.py 0..999 --layout \"+p16\"")

@@ -25,8 +25,9 @@ const std::set<std::string> built_in_modules = {
 #undef PERIAPT_MODULE
 };
 
-/// What libperiapt uses. hwloc is not among them: it is loaded at run time where it is there.
-const std::vector<std::string> system_libraries = {"-lboost_context", "-lfmt", "-lpthread", "-ldl", "-lrt"};
+/// What libperiapt uses. hwloc is not among them, which is loaded at run time where it is there, nor fmt, which is
+/// compiled into it, so that -static needs no archive that distributions do not have.
+const std::vector<std::string> system_libraries = {"-lboost_context", "-lpthread", "-ldl", "-lrt"};
 
 /// What every program can do (runtime/trace), when it is told to: +tracemode, or -tracemode for a default.
 bool isOwnTraceMode(const std::string& mode) { return mode == "projections" || mode == "summary" || mode == "all"; }
