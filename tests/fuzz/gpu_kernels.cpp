@@ -77,6 +77,9 @@ class HostDriver final : public gpu::Driver {
   Status may_give_files(int) override { return none(); }
   Result<int> open_file(const void*) override { return none(); }
   Result<std::byte*> import_file(int, int, std::uint64_t) override { return none(); }
+  Status may_use_fabric(int) override { return none(); }
+  Result<gpu::IpcHandle> export_to_fabric(const void*) override { return none(); }
+  Result<std::byte*> import_from_fabric(int, const gpu::IpcHandle&, std::uint64_t) override { return none(); }
   Status may_share(int) override { return none(); }
   Result<ucx::DmaBuf> share(const gpu::Memory&) override { return none(); }
   void written_by_devices(const gpu::Memory&) override {}
