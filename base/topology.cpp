@@ -94,7 +94,8 @@ double cpu_quota() {
   for (std::string line; std::getline(groups, line);) {
     std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
-    std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    std::string controllers = ",";
+    controllers.append(line, first + 1, second - first - 1).append(",");
     std::string path = line.substr(second + 1);
     double quota = 0;
     if (controllers == ",,") {

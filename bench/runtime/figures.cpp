@@ -145,7 +145,7 @@ class Leaf : public CBase_Leaf {
 std::vector<Leaf*> Leaf::made;
 
 class Pair : public CBase_Pair {
-  int left_ = 0, bytes_ = 0;
+  int left_ = 0;
   long sum_ = 0;
   CProxyElement_Pair other() { return thisProxy[1 - thisIndex]; }
 

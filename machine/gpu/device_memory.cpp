@@ -501,7 +501,7 @@ std::vector<std::byte> GpuMemory::describe(Place place) {
   description.uuid = vendor.driver.gpus()[static_cast<std::size_t>(seen->gpu())].uuid;
   if (!memory.exportable && memory.kind != MemoryType::vmm) return pack(description);
   const Status may = memory.kind == MemoryType::vmm ? export_by_hand(*seen, description.exported)
-                                              : export_by_handle(*seen, description.exported);
+                                                    : export_by_handle(*seen, description.exported);
   if (!may) log::detail(may.message());
   description.has_handle = may.ok();
   if (vendor.described.size() >= 4096) vendor.described.clear();

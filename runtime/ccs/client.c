@@ -23,7 +23,7 @@ __attribute__((format(printf, 1, 2))) static int periapt_ccs_fail(const char* fo
 
 // A connection that has broken. `why` and `more` stand behind the server's address.
 static int periapt_ccs_broken(CcsServer* server, int code, const char* why, const char* more) {
-  char message[periapt_ccs_words], address[16];
+  char message[periapt_ccs_words + 80], address[16];
   const SOCKET socket = server->replyFd;
   snprintf(message, sizeof message, "CCS client: the server at %s:%u %s %s", skt_print_ip(address, 16, server->hostIP),
            server->hostPort, why, more);

@@ -121,7 +121,7 @@ const char* idx2str(const CkArrayIndex& index) {
   static thread_local std::string text;
   text.clear();
   const int numbers = index.dimension > 3 ? index.dimension : index.nInts;
-  for (int i = 0; i < numbers; ++i) text += (i ? ";" : "") + std::to_string(index.coordinate(i));
+  for (int i = 0; i < numbers; ++i) text.append(i ? ";" : "").append(std::to_string(index.coordinate(i)));
   return text.c_str();
 }
 const char* idx2str(const ArrayElement* element) { return idx2str(element->ckGetArrayIndex()); }

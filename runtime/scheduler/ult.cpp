@@ -48,15 +48,17 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t to) { return (byte
 
 // ---- Batches of stacks, as the signal handler finds them -----------------------------------------------------------
 
+}  // namespace
+
 // One mapping of many stacks. Batches are linked in a list for the whole process that only ever grows: a signal handler
 // may walk it at any time. A batch whose memory is gone has a null base, and is used again for the next one.
-struct Batch {
+struct StackBatch {
   std::atomic<char*> base{nullptr};  // released last, acquired first: the other fields are valid while it isn't null
   std::size_t stride = 0, count = 0;
   std::atomic<std::size_t> handed_out{0};
   bool guarded = false;
   int pe = 0;
-  Batch* next = nullptr;
+  StackBatch* next = nullptr;
 
   char* place(std::size_t i) const { return base.load(std::memory_order_relaxed) + i * stride; }
   Thread* thread_at(std::size_t i) const {
@@ -64,7 +66,8 @@ struct Batch {
   }
 };
 
-std::atomic<Batch*> all_batches{nullptr};
+namespace {
+std::atomic<StackBatch*> all_batches{nullptr};
 std::mutex batches_mutex;         // held to add and to retire batches
 std::size_t retired_batches = 0;  // with a null base; under the mutex
 std::atomic<long> guarded_stacks{0};
@@ -82,7 +85,7 @@ long guarded_stacks_max() {
   return max;
 }
 
-Batch* map_batch(std::size_t stride, std::size_t count, int pe) {
+StackBatch* map_batch(std::size_t stride, std::size_t count, int pe) {
   const bool guarded =
       guarded_stacks.fetch_add(static_cast<long>(count), std::memory_order_relaxed) < guarded_stacks_max();
   const int access = guarded ? PROT_NONE : PROT_READ | PROT_WRITE;
@@ -97,11 +100,11 @@ Batch* map_batch(std::size_t stride, std::size_t count, int pe) {
 
   const std::lock_guard<std::mutex> lock(batches_mutex);
   // (There may be as many batches as PEs: they are walked only for one that is known to be there.)
-  Batch* batch = retired_batches == 0 ? nullptr : all_batches.load(std::memory_order_relaxed);
+  StackBatch* batch = retired_batches == 0 ? nullptr : all_batches.load(std::memory_order_relaxed);
   while (batch && batch->base.load(std::memory_order_relaxed)) batch = batch->next;
   const bool fresh = batch == nullptr;
   if (fresh) {
-    batch = new Batch;
+    batch = new StackBatch;
   } else {
     --retired_batches;
   }
@@ -118,7 +121,7 @@ Batch* map_batch(std::size_t stride, std::size_t count, int pe) {
   return batch;
 }
 
-void retire(Batch* batch) {
+void retire(StackBatch* batch) {
   const std::lock_guard<std::mutex> lock(batches_mutex);
   char* base = batch->base.load(std::memory_order_relaxed);
   batch->base.store(nullptr, std::memory_order_release);
@@ -172,7 +175,7 @@ void report_overflow(const Thread& t, int pe) {
 // Says so when the address lies below a stack of ours; the signal goes its way in any case.
 void on_segmentation_fault(int signal, siginfo_t* info, void* context) {
   const char* address = static_cast<const char*>(info->si_addr);
-  for (Batch* b = all_batches.load(std::memory_order_acquire); b; b = b->next) {
+  for (StackBatch* b = all_batches.load(std::memory_order_acquire); b; b = b->next) {
     const char* base = b->base.load(std::memory_order_acquire);
     if (!base || !b->guarded || address < base || address >= base + b->stride * b->count) continue;
     const std::size_t offset = static_cast<std::size_t>(address - base);
@@ -241,14 +244,14 @@ __thread detail::Exceptions* detail::this_os_thread __attribute__((tls_model("in
 // The stacks of one size.
 struct ThreadSystem::Pool {
   std::size_t stack_bytes = 0;
-  std::size_t warm_min = 0;     // so many free stacks keep their memory in any case
-  std::vector<Thread*> free;    // last used last: its lines may still be in the cache
-  std::size_t cold = 0;         // the first so many of them have given their memory back
-  std::size_t unneeded = 0;     // stacks with memory that have been free ever since the last trim()
-  std::vector<Batch*> batches;  // places are taken from the last one
+  std::size_t warm_min = 0;          // so many free stacks keep their memory in any case
+  std::vector<Thread*> free;         // last used last: its lines may still be in the cache
+  std::size_t cold = 0;              // the first so many of them have given their memory back
+  std::size_t unneeded = 0;          // stacks with memory that have been free ever since the last trim()
+  std::vector<StackBatch*> batches;  // places are taken from the last one
 
   ~Pool() {
-    for (Batch* batch : batches) retire(batch);
+    for (StackBatch* batch : batches) retire(batch);
   }
 
   std::size_t warm() const { return free.size() - cold; }
@@ -267,7 +270,7 @@ Thread* ThreadSystem::Pool::fresh(int pe) {
   const std::size_t stride = guard_bytes + stack_bytes + top_bytes;
   if (batches.empty() || batches.back()->handed_out.load(std::memory_order_relaxed) == batches.back()->count)
     batches.push_back(map_batch(stride, std::clamp<std::size_t>((std::size_t{8} << 20) / stride, 1, 64), pe));
-  Batch& batch = *batches.back();
+  StackBatch& batch = *batches.back();
   const std::size_t i = batch.handed_out.load(std::memory_order_relaxed);
   if (batch.guarded && mprotect(batch.place(i) + guard_bytes, stride - guard_bytes, PROT_READ | PROT_WRITE) != 0)
     fatal("no memory for the stack of another thread (mprotect: " + std::string(std::strerror(errno)) + ")", {}, {},
@@ -320,7 +323,7 @@ ThreadSystem::~ThreadSystem() {
   std::free(scheduler_.locals_);
   if (local_bytes_ == 0) return;
   for (auto& pool : pools_)
-    for (Batch* batch : pool->batches)
+    for (StackBatch* batch : pool->batches)
       for (std::size_t i = 0; i < batch->handed_out.load(std::memory_order_relaxed); ++i)
         std::free(batch->thread_at(i)->locals_);  // null but for threads that never ended
 }

@@ -147,7 +147,7 @@ class Cell : public CBase_Cell {
     if (own_) must(driver().free(gpu(), kind(), as_bytes(own_)));
     if (made_) must(driver().free(gpu(), MemoryType::device, as_bytes(made_)));
   }
-  void pup(PUP::er& p) {
+  void pup(PUP::er& p) override {
     p | round_;
     p | size_;
     p | PUP::device(own_, size_);

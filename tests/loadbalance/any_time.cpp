@@ -20,7 +20,7 @@ int count;
 bool starts;  // cells ask for balancings
 
 namespace {
-constexpr int shouts = 5, rounds = 8;
+constexpr int shouts = 5;
 constexpr double period = 1e-3;
 
 void check(bool right, const std::string& what) {
@@ -107,7 +107,7 @@ class Cell : public CBase_Cell {
  public:
   Cell() {}
   Cell(CkMigrateMessage*) {}
-  void pup(PUP::er& p) {
+  void pup(PUP::er& p) override {
     p | received_;
     p | shouts_;
     p | moves_;

@@ -57,7 +57,7 @@ class Talker : public CBase_Talker {
  public:
   Talker() { usesAtSync = true; }
   Talker(CkMigrateMessage*) {}
-  void pup(PUP::er& p) { p | heard_; }
+  void pup(PUP::er& p) override { p | heard_; }
   void talk() {
     const int partner = partner_of(thisIndex);
     if (turned_on) LBTurnCommOn();

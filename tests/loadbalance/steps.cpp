@@ -138,13 +138,11 @@ class Shadow : public CBase_Shadow {
 
 class Piece : public CBase_Piece {
   int step_ = 0, resumed_ = 0, told_ = 0, heard_ = 0, shouts_ = 0, waits_ = 0;
-  bool waiting_ = false;
-  CthThread thread_ = nullptr;
 
  public:
   Piece() { usesAtSync = true; }
   Piece(CkMigrateMessage*) {}
-  void pup(PUP::er& p) {
+  void pup(PUP::er& p) override {
     p | step_;
     p | resumed_;
     p | told_;
@@ -209,7 +207,7 @@ class Guest : public CBase_Guest {
     AtSync();
   }
   Guest(CkMigrateMessage*) {}
-  void pup(PUP::er& p) {
+  void pup(PUP::er& p) override {
     p | step_;
     p | left_;
   }

@@ -355,7 +355,7 @@ class CommandLineParser {
   }
 
   void hintUnused() {
-    const HostsWish& hosts = out_.hosts;
+    const HostRequest& hosts = out_.hosts;
     if (!hosts.shell.empty() && !out_.mpiexec)
       out_.remarks.push_back("++remote-shell has no effect without ++nodelist");
     if (!hosts.timeout.empty()) out_.remarks.push_back("++timeout has no effect without ++nodelist");

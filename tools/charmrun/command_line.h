@@ -8,7 +8,7 @@
 namespace periapt::charmrun {
 
 /// What was asked for beside the program, for runs over several hosts (launch.h).
-struct HostsWish {
+struct HostRequest {
   bool wanted = false;   ///< ++nodelist, ++nodegroup, ++numHosts or ++slurm; not with ++local
   bool slurm = false;    ///< ++slurm: those of the allocation
   bool one = false;      ///< ++local: this host is meant
@@ -29,7 +29,7 @@ struct Run {
   std::vector<std::string> remarks;           ///< options accepted without effect, shown with ++verbose
   std::vector<std::string> argv;              ///< the program and its arguments; on several hosts without +p and +ppn
   std::string pes, pes_a_process, processes;  ///< +p, ++ppn, ++n as given
-  HostsWish hosts;
+  HostRequest hosts;
   std::string runscript;
   std::string time_limit;  ///< ++timelimit: seconds, empty for none
   bool mpiexec = false;    ///< ++mpiexec: starts under it

@@ -110,8 +110,8 @@ void probe_handles(const std::string& name, gpu::Driver& driver, int gpu, Findin
   }
 }
 
-/// Whether RDMA adapters, processes with files in hand and hosts of its NVLink domain reach its memory, and which adapters
-/// are the nearest.
+/// Whether RDMA adapters, processes with files in hand and hosts of its NVLink domain reach its memory, and which
+/// adapters are the nearest.
 void probe_reach(const std::string& name, gpu::Driver& driver, int gpu, Findings& findings) {
   if (const Status may = driver.may_share(gpu); !may) {
     findings.push_back(

@@ -284,7 +284,9 @@ struct Calls {
   DriverAnswer import_file(int gpu, int file, std::uint64_t size, void** found) {
     return import_by_hand(gpu, reinterpret_cast<void*>(static_cast<std::intptr_t>(file)), kPosixFile, size, found);
   }
-  DriverAnswer export_to_fabric(const void* mapping, std::byte* handle) { return export_by_hand(mapping, handle, kFabric); }
+  DriverAnswer export_to_fabric(const void* mapping, std::byte* handle) {
+    return export_by_hand(mapping, handle, kFabric);
+  }
   DriverAnswer import_from_fabric(int gpu, const std::byte* handle, std::uint64_t size, void** found) {
     IpcHandle named;
     std::memcpy(&named, handle, sizeof(named));

@@ -172,7 +172,9 @@ struct Calls {
   bool gives_files(const void*) const { return false; }
   bool is_on_fabric(const void*) const { return false; }
   std::string why_no_fabric(int) const { return "HIP has no handles of memory that hold on other hosts"; }
-  DriverAnswer export_to_fabric(const void*, std::byte*) const { return {kNotSupported, "hipMemExportToShareableHandle"}; }
+  DriverAnswer export_to_fabric(const void*, std::byte*) const {
+    return {kNotSupported, "hipMemExportToShareableHandle"};
+  }
   DriverAnswer import_from_fabric(int, const std::byte*, std::uint64_t, void**) const {
     return {kNotSupported, "hipMemImportFromShareableHandle"};
   }
