@@ -35,6 +35,17 @@ std::string rails_text(const Rails& rails, const Plan& plan) {
   return text;
 }
 
+// Devices without a rail. What stays within a host leads to few peers, and nothing is missing then.
+std::string unused_text(const DevicePorts& ports, const Rails& rails) {
+  std::string names;
+  for (const auto& port : ports) {
+    const bool is_used =
+        std::any_of(rails.begin(), rails.end(), [&](const auto& rail) { return rail->port == port.get(); });
+    if (port->can().reach == Reach::network && !is_used) names += (names.empty() ? "" : ", ") + name_of(*port);
+  }
+  return names.empty() ? "" : "\n    not over " + names + ": no device of its that they reach is left for that";
+}
+
 // A line for each row that sends of some sizes choose.
 std::string sends_text(const ProtocolTable& protocols, const Plan& plan, std::int64_t window) {
   std::string text;
@@ -98,9 +109,7 @@ std::string EndpointImpl::explain() const {
     for (const auto& rail : rails) text += " " + name_of(*rail->port);
     return text + "\n";
   }
-  text += rails_text(rails, plan);
-  if (!rails.unused().empty()) text += "\n    not over " + rails.unused() + ", which reaches none of its devices";
-  text += owned_text(owner.protocols, plan);
+  text += rails_text(rails, plan) + unused_text(owner.ports, rails) + owned_text(owner.protocols, plan);
   text += sends_text(owner.protocols, plan, credit.window());
   text += fetches_text(rails.first()->port->times, plan, owner.ports.allowed_ways(plan));
   if (owner.device.memory != nullptr) text += gpus_text(rails);

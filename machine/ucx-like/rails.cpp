@@ -26,13 +26,6 @@ void Rails::know(DevicePort& port, unsigned their_port, std::vector<std::byte> a
   rail.their_port = static_cast<int>(their_port);
 }
 
-// What stays within a host leads to few peers, and nothing is missing then.
-void Rails::cannot_use(const DevicePort& port) {
-  const std::string name = port.device.transport + "/" + port.device.name;
-  if (port.can().reach != Reach::network || (", " + unused_ + ",").find(" " + name + ",") != std::string::npos) return;
-  unused_ += (unused_.empty() ? "" : ", ") + name;
-}
-
 // A rail that is new, or comes back, begins as loaded as the one that is least so, or it would get everything for a
 // while.
 void Rails::begin_load(Rail& rail) {

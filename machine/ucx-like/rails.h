@@ -94,10 +94,6 @@ class Rails {
 
   /// A device of the peer's that one of ours reaches.
   void know(DevicePort& port, unsigned their_port, std::vector<std::byte> address);
-  /// A device of ours that reaches none of the peer's.
-  void cannot_use(const DevicePort& port);
-  /// Those in words, "verbs/mlx5_0:1, tcp/eth1"; empty: there are none.
-  const std::string& unused() const { return unused_; }
   /// The rail of that port; made if there is none.
   Rail& at(DevicePort& port);
   /// A link that was made for it, by us or by the peer.
@@ -148,7 +144,6 @@ class Rails {
   Rail* first_ = nullptr;
   std::vector<std::unique_ptr<Rail>> rails_;
   std::string why_not_;  ///< some could not be connected
-  std::string unused_;   ///< devices that lead to none of the peer's
   bool unflushed_ = false;
 };
 

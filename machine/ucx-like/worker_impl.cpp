@@ -98,10 +98,7 @@ Result<Endpoint*> WorkerImpl::connect(std::span<const std::byte> address) {
     const auto entry = std::find_if(theirs.begin(), theirs.end(), [&](const PeerDevice& one) {
       return !one.taken && one.transport == port->device.transport && port->transport->reaches(one.address);
     });
-    if (entry == theirs.end()) {
-      endpoint.rails.cannot_use(*port);
-      continue;
-    }
+    if (entry == theirs.end()) continue;
     entry->taken = true;
     endpoint.rails.know(*port, entry->number, entry->address);
   }

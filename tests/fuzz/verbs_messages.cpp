@@ -36,12 +36,6 @@ const fake_verbs::InPlace in_place;
 constexpr std::size_t kRails = 2;
 constexpr std::size_t kMemory = 20000;
 
-// As detour.cpp has it in front of the bytes of puts and gets that go around.
-struct Piece {
-  std::uint64_t remote = 0, bytes = 0;
-  std::uint32_t key = 0, outcome = 0;
-};
-
 class Scene {
  public:
   explicit Scene(Input now) : input_(now) {
@@ -196,7 +190,7 @@ class Scene {
   // Behind a call: a piece of a put or get, near the memory or far from it, with its bytes; or a seat of datagrams.
   std::vector<std::byte> rest() {
     if (input_.below(8) == 7) return ucx::packed(verbs::DatagramSeat{7, 77, 99});
-    Piece piece;
+    DetourHeader piece;
     piece.remote = reinterpret_cast<std::uint64_t>(memory_.data()) + input_.below(kMemory + 2);
     if (input_.below(4) == 3) piece.remote = input_.number<std::uint64_t>();
     piece.bytes = input_.flag() ? input_.below(kMemory) : input_.number<std::uint64_t>();

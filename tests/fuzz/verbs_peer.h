@@ -23,6 +23,12 @@ using verbs::Prefix;
 using verbs::Queue;
 using verbs::QueuePair;
 
+/// As detour.cpp has it in front of the bytes of puts and gets that go around.
+struct DetourHeader {
+  std::uint64_t remote = 0, bytes = 0;
+  std::uint32_t key = 0, outcome = 0;
+};
+
 /// One rail of the peer. What the other side has said, as far as an answer needs it, and what this side has.
 class VerbsPeer final : private tcp::Meeting::Guest {
  public:

@@ -23,15 +23,15 @@ NAMESAKES_MAX = 3
 NAMESAKES = {
     "Address": 7, "Answer": 7, "Array": 4, "Arrival": 4, "Block": 6, "Buffer": 4, "Calls": 4, "Choice": 5, "Copies": 4, "Counts": 5,
     "Entry": 6, "Event": 5, "File": 4, "Frame": 4, "Kind": 15, "Known": 4, "List": 5, "Member": 4, "Memory": 4, "Operation": 4,
-    "Options": 5, "Order": 7, "Part": 4, "Piece": 4, "Place": 8, "Placement": 4, "Pool": 4, "Request": 6, "Ring": 4, "Run": 5,
+    "Options": 5, "Order": 7, "Part": 4, "Piece": 4, "Place": 8, "Placement": 4, "Pool": 4, "Request": 6, "Ring": 4, "Run": 5, "Slot": 4,
     "Stage": 5, "State": 17, "Stream": 4, "Sum": 4, "Told": 4, "Transfer": 5, "Tree": 4, "Waiting": 10, "Writer": 4,
 }
 
-TYPE = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:class|struct|union|enum(?:\s+class)?)\s+(?:alignas\(\w+\)\s+)?(?:[A-Z_]+\s+)?"
+TYPE = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:class|struct|union|enum(?:\s+class)?)\s+(?:alignas\([\w:]+\)\s+)?(?:[A-Z_]+\s+)?"
                   r"(?:\w+::)*(\w+)\s*(?:final\s*)?(?::[^:;{}][^;{}]*)?\{")
 # What opens a block that is none of a function.
-OTHER = re.compile(r"^\s*(?:if|else|for|while|do|switch|try|catch|case|default|return|namespace|class|struct|union|enum|extern|typedef"
-                   r"|using|static_assert|#|//|\}|\w+:$)")
+OTHER = re.compile(r"^\s*(?:(?:if|else|for|while|do|switch|try|catch|case|default|return|namespace|class|struct|union|enum|extern"
+                   r"|typedef|using|static_assert)\b|#|//|\}|\w+:$)")
 
 # What a line ends with, or is, behind which a statement begins.
 BEGINS_BEHIND = re.compile(r"[;{}:\\]$|^\s*(?://|#|template\b.*>$)|\*/$|;\s*//|[{}]\s*//")
@@ -80,6 +80,8 @@ def check(root: Path, names: list[str], namesakes: dict[str, int]) -> tuple[str,
             places[type_name].append(f"{name}:{number}")
     for type_name, where in sorted(places.items()):
         most = namesakes.get(type_name, NAMESAKES_MAX)
+        if len(where) < namesakes.get(type_name, 0):
+            problems.append(f"{len(where)} types are named {type_name}, and NAMESAKES says {most}: lower its number")
         if len(where) > most:
             problems.append(f"{len(where)} types are named {type_name}, at most {most}: give the new one a name that says which it is:"
                             f" {' '.join(where)}")

@@ -25,7 +25,8 @@ class Definitions(unittest.TestCase):
         self.assertEqual(len(self.problems({"base/a.cpp": "void a() {\n" + body(59) + "}\n"})), 1)
 
     def test_what_opens_a_function_on_more_lines_than_one(self):
-        for opened in ("A::A(int b)\n    : b_(b), c_{b} {\n", "int a(int b,\n      int c) {\n", "template <class T>\nint a(T t) {\n"):
+        for opened in ("A::A(int b)\n    : b_(b), c_{b} {\n", "int a(int b,\n      int c) {\n", "template <class T>\nint a(T t) {\n",
+                       "double a(int b) {\n"):
             self.assertEqual(len(self.problems({"base/a.cpp": opened + body(60) + "}\n"})), 1, opened)
         self.assertEqual(len(self.problems({"base/a.h": "class A {\n public:\n  void a() {\n" + body(60, "    ") + "  }\n};\n"})), 1)
 

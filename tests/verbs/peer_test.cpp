@@ -31,12 +31,6 @@ using verbs::Call;
 
 fake_verbs::InPlace in_place;
 
-// As detour.cpp has it in front of the bytes of puts and gets that go around.
-struct Piece {
-  std::uint64_t remote = 0, bytes = 0;
-  std::uint32_t key = 0, outcome = 0;
-};
-
 class VerbsPeerTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -73,7 +67,9 @@ class VerbsPeerTest : public testing::Test {
              worker->send_inline(*link, 8) == Accepted::done;
     });
   }
-  void ask(Call::Kind kind, const Piece& piece) { peer->tell(ucx::packed(peer->call_of(kind)), ucx::packed(piece)); }
+  void ask(Call::Kind kind, const fuzz::DetourHeader& header) {
+    peer->tell(ucx::packed(peer->call_of(kind)), ucx::packed(header));
+  }
   std::string why_lost() const { return worker->losses.empty() ? "" : worker->losses.front().reason; }
 
   const std::string kSecret = "a secret of the tests";
@@ -168,7 +164,8 @@ TEST(VerbsAndOthers, APeerWithTcpAloneIsReachedByThatAndItIsSaid) {
     standstill.look(both.worker->progress() + tcp_alone.worker->progress() > 0);
   EXPECT_TRUE(into == sent);
   EXPECT_THAT(both.worker->explain(), HasSubstr("worker 2: over tcp/lo"));
-  EXPECT_THAT(both.worker->explain(), HasSubstr("not over verbs/fake0:1, which reaches none of its devices"));
+  EXPECT_THAT(both.worker->explain(),
+              HasSubstr("not over verbs/fake0:1: no device of its that they reach is left for that"));
   // Without TCP on this side there is no way, and both sides' devices are named.
   Side verbs_alone = open(3, {&verbs::factory});
   const auto none = verbs_alone.worker->connect(tcp_alone.worker->address());
