@@ -159,6 +159,7 @@ class GpuMemory final : public ucx::DeviceMemory {
   };
   struct Reached {
     OfVendor* vendor;
+    void* stream;
     Event event;
     Completion* told;
     Place to, from;  ///< of so many bytes that are copied then
@@ -427,7 +428,10 @@ Result<bool> GpuMemory::await(void* stream, Place to, Place from, std::uint64_t 
   if (vendor == nullptr) return true;
   // Most streams have nothing to do, and that is known soonest without an event.
   const int near = std::max(seen->memory.gpu, 0);
-  if (Result<bool> idle = vendor->driver.is_idle({stream, near}); idle && *idle) {
+  const bool is_first = std::none_of(reached_.begin(), reached_.end(), [&](const Reached& one) {
+    return one.vendor == vendor && one.stream == stream;
+  });  // those that wait for a stream are told in their order
+  if (Result<bool> idle = is_first ? vendor->driver.is_idle({stream, near}) : Result<bool>(false); idle && *idle) {
     if (from.at != nullptr) seen_ = *seen;  // the next call is about the same
     return true;
   }
@@ -440,7 +444,7 @@ Result<bool> GpuMemory::await(void* stream, Place to, Place from, std::uint64_t 
     vendor->copies.give_event(*event);
     return failed(recorded);
   }
-  reached_.push_back({vendor, *event, &reached, to, from, bytes});
+  reached_.push_back({vendor, stream, *event, &reached, to, from, bytes});
   return false;
 }
 
@@ -467,6 +471,7 @@ int GpuMemory::tell_reached() {
 // ---- other processes
 
 MemoryKind GpuMemory::kind_of(const void* address) {
+  seen_ = {};
   for (const auto& vendor : vendors_) {
     Result<Memory> found = vendor->kinds.look(address);
     if (!found) continue;

@@ -90,6 +90,7 @@ Result<std::byte*> Imports::acquire(int gpu, const Export& exported) {
   Result<std::byte*> here = file        ? driver_.import_file(gpu, file->fd(), exported.size)
                             : by_fabric ? driver_.import_from_fabric(gpu, exported.handle, exported.size)
                                         : driver_.import_memory(gpu, exported.handle);
+  if (!here && file && by_fabric) here = driver_.import_from_fabric(gpu, exported.handle, exported.size);
   if (!here) return here;
   ++maps_;
   mappings_[name] = {exported.begin, exported.size, gpu, *here, 1, false, {}};

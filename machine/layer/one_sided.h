@@ -50,7 +50,8 @@ enum class Audience : std::uint8_t {
   run,   ///< all processes of the run
 };
 
-/// Are the bytes of a transfer there when the call that began it returns? Its event comes later in any case.
+/// Are the bytes of a transfer there when the call that began it returns? Its event comes later in any case, but for
+/// when_reached().
 enum class TransferStatus : std::uint8_t { complete, pending };
 
 /// A get or put under way. Lives in the caller's own object, which outlives it.

@@ -221,7 +221,9 @@ static void send_when_done(void* stream, ucx::MemoryKind kind, const CkCallback&
   };
   Pe& pe = *Pe::current();
   pe.begin_pending();
-  zero_copy::when_reached(pe, stream, {nullptr, kind}, *waiting);
+  // Never within this call: the callback may be a function of the program's.
+  if (pe.when_reached(stream, {nullptr, kind}, *waiting) == machine::TransferStatus::complete)
+    pe.copy({}, {nullptr, kind}, 0, *waiting);
 }
 
 void send_when_reached(CUstream_st* stream, const CkCallback& cb, void* message) {

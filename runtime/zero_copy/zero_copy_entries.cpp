@@ -364,7 +364,7 @@ class PostedCall {
   // The elements at their sender have been read.
   static void has_arrived(Pe& pe, Array& array) {
     release(pe, array.remote);
-    if (wants_to_know(array.device->cb)) array.device->cb.send();
+    if (wants_to_know(array.device->cb)) not_inline(array.device->cb).send();
   }
 
   void stream_reached(Array& array, const Status& status) {

@@ -461,6 +461,36 @@ TEST_P(MessagesTest, AStreamIsReachedWhenItHasDoneWhatItWasGiven) {
   driver.destroy(program);
 }
 
+// A stream that has got there between two waits has the first one still to be told.
+TEST_P(MessagesTest, WaitsForAStreamAreToldInTheirOrder) {
+  settings.delay = 10;
+  start();
+  ucx::DeviceMemory& memory = *worker(1).device_memory();
+  std::byte *first = make(MemoryType::device, 100), *second = make(MemoryType::device, 100);
+  const ucx::Place place{second, kind_of(MemoryType::device)};
+  const Stream program = *driver.make_stream(0);
+  struct Told : ucx::Completion {
+    std::vector<int>* all;
+    int number;
+  };
+  std::vector<int> all;
+  Told one, other;
+  one.all = other.all = &all, one.number = 1, other.number = 2;
+  one.done = other.done = [](ucx::Completion& self, Outcome) {
+    static_cast<Told&>(self).all->push_back(static_cast<Told&>(self).number);
+  };
+  ASSERT_TRUE(driver.copy(program, second, first, 100).ok());
+  const Result<bool> waits = memory.when_reached(program.native, place, one);
+  ASSERT_TRUE(waits.ok() && !*waits);
+  ASSERT_TRUE(driver.finish(program).ok());
+  const Result<bool> behind = memory.when_reached(program.native, place, other);
+  ASSERT_TRUE(behind.ok());
+  EXPECT_FALSE(*behind);
+  until([&] { return all.size() == 2; });
+  EXPECT_EQ(all, (std::vector<int>{1, 2}));
+  driver.destroy(program);
+}
+
 // Pinned and managed memory do not say which GPU the stream is of that writes them.
 TEST_P(MessagesTest, AStreamOfAnotherGpuThanTheMemorys) {
   start();

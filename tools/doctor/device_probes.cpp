@@ -95,7 +95,7 @@ void probe_handles(const std::string& name, gpu::Driver& driver, int gpu, Findin
   if (!memory) {
     findings.push_back({"devices", what, Availability::limited,
                         "whether other processes of this host map its memory was not tried: " + memory.message(),
-                        "run it when the GPU has 2 MB left: nvidia-smi says who has its memory"});
+                        "run it when the GPU has 2 MB left"});
     return;
   }
   const Result<gpu::Memory> seen = driver.look(*memory);
