@@ -33,7 +33,7 @@ constexpr std::size_t kSmallPlaces = 64;
 constexpr std::uint64_t kSmallBegin = kPieces * kPieceMost, kStageBytes = kSmallBegin + kSmallPlaces * kSmall;
 
 // As many pieces as there are, so that both GPUs soon have something to do. Where one side is the host's, its processor
-// copies a piece within a call.
+// copies within a call: a piece at a time of what it is asked for, of what it puts as many as there are places.
 std::uint64_t piece_of(std::uint64_t bytes, bool by_gpus) {
   return by_gpus ? std::clamp(bytes / kPieces, kPieceLeast, kPieceMost) : kRequestBytes;
 }
