@@ -190,9 +190,9 @@ void Manager::written(int number) {
     write_all(opened, plan.commit.data(), plan.commit.size(), plan.commit_offset, files_[plan.file].name);
     sync(opened, files_[plan.file].name);
   }
-  thisProxy.forget_session(number, CkCallback());
   --first_.at(plan.file).sessions;
-  plan.complete.send(CkReductionMsg::buildNew(0, nullptr, CkReduction::nop));
+  // `complete` comes when all have forgotten it: in a checkpoint that is made then nothing of it is left.
+  thisProxy.forget_session(number, plan.complete);
 }
 void Manager::close(int number, CkCallback closed) {
   const std::string name = file(number, "close()").name;
@@ -245,7 +245,7 @@ void Manager::forget_session(int number, CkCallback ended) {
   for (int holder = 0; wrote && holder < here.plan.used(); ++holder)
     if (Holder* const here_too = writers(number, holder).ckLocal()) here_too->ckDestroy();
   sessions_.erase(number);
-  if (!wrote) contribute(ended);
+  contribute(ended);
 }
 void Manager::forget_file(int number, CkCallback closed) {
   const auto found = files_.find(number);
