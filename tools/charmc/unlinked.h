@@ -9,7 +9,8 @@ namespace periapt::charmc {
 
 class UnlinkedObjects {
  public:
-  /// `line` is the linker's command: objects and libraries in folders that it names files of, and in the current one.
+  /// `line` is the linker's command: objects and libraries in folders, below the current
+  /// one, that it names files of, and in that one itself, are looked at.
   explicit UnlinkedObjects(std::vector<std::string> line) : line_(std::move(line)) {}
 
   /// The file that defines the symbol, written as the linker writes it (`_registerpart()`); empty if none does, or two.
