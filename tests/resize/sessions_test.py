@@ -16,7 +16,7 @@ SESSIONS = os.path.abspath(sys.argv[1])
 CELLS, WIDTH = 17, 8
 # The way of each round, the PEs that are asked for in it, and why they are refused.
 CACHES = b"a round of a CkCacheManager is open, and cannot go on with another number of PEs"
-RUNS = [("+p4", [(" ", 2, b""), ("w", 6, b""), ("c", 3, CACHES), (" ", 3, b""), ("w", 0, b""), (" ", 5, b"")]),
+RUNS = [("+p4", [("o", 2, b""), (" ", 6, b""), ("c", 3, CACHES), (" ", 3, b""), ("f", 5, b""), ("w", 0, b"")]),
         ("+p4 ++ppn 1", [("o", 2, b""), ("c", 4, CACHES), (" ", 3, b""), ("f", 4, b""), ("w", 1, b""), (" ", 0, b"")]),
         ("+p4 ++ppn 2 +transports tcp", [("w", 2, b""), ("c", 4, CACHES), ("o", 6, b""), (" ", 2, b""), ("c", 0, b""), ("f", 0, b"")])]
 
