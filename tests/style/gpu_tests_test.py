@@ -32,8 +32,8 @@ class GpuTests(unittest.TestCase):
         ran = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         return ran.returncode, ran.stdout
 
-    def packed_and_run(self, *options: str) -> tuple[int, str]:
-        status, said = self.call(SCRIPT, "--pack", self.folder / "packed.tar.gz", self.build)
+    def packed_and_run(self, *options: str, also: tuple[str, ...] = ()) -> tuple[int, str]:
+        status, said = self.call(SCRIPT, "--pack", self.folder / "packed.tar.gz", *also, self.build)
         self.assertEqual(status, 0, said)
         shutil.rmtree(self.build)  # the other machine has none
         with tarfile.open(self.folder / "packed.tar.gz") as archive:
@@ -47,6 +47,13 @@ class GpuTests(unittest.TestCase):
         status, said = self.packed_and_run()
         self.assertEqual(status, 0, said)
         self.assertIn("3 passed, 0 failed, 0 skipped", said)
+
+    def test_other_programs_go_along(self):
+        self.add("one", "exit 0")
+        self.add("bench", "exit 0")
+        status, said = self.packed_and_run(also=("--also", "bench_program", "one_program"))
+        self.assertEqual(status, 0, said)
+        self.assertTrue((self.folder / "there" / "gpu-tests" / "bin" / "bench_program").exists())
 
     def test_programs_of_the_same_name_are_others(self):
         self.add("one", "echo first", 'PASS_REGULAR_EXPRESSION "first"', program="a/same")
