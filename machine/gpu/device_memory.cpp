@@ -199,6 +199,7 @@ class GpuMemory final : public ucx::DeviceMemory {
   std::list<Staged> staged_;
   std::list<Flight> flights_;
   std::vector<Reached> reached_;
+  std::vector<std::pair<OfVendor*, void*>> busy_streams_;  // that a look has found so
   struct Pinned {
     OfVendor* vendor = nullptr;  ///< nullptr: its driver has refused
     int gpu = 0;
@@ -448,12 +449,17 @@ Result<bool> GpuMemory::await(void* stream, Place to, Place from, std::uint64_t 
   return false;
 }
 
+// Of one stream in their order: a later one may be there by the time it is asked for, and the one before was not yet.
 int GpuMemory::tell_reached() {
   int told = 0;
+  busy_streams_.clear();
   for (std::size_t i = 0; i < reached_.size();) {
     const Reached one = reached_[i];
-    const Result<bool> there = one.vendor->driver.reached(one.event);
+    const std::pair<OfVendor*, void*> stream{one.vendor, one.stream};
+    const bool is_behind = std::find(busy_streams_.begin(), busy_streams_.end(), stream) != busy_streams_.end();
+    const Result<bool> there = is_behind ? Result<bool>(false) : one.vendor->driver.reached(one.event);
     if (there && !*there) {
+      if (!is_behind) busy_streams_.push_back(stream);
       ++i;
       continue;
     }
