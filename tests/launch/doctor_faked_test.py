@@ -278,7 +278,7 @@ class Probes(unittest.TestCase):
         self.assertNotIn("CUDA 0 peers", host("gpus=1").look()[0])
         self.told(host("gpus=2"), "CUDA 1 IPC", "good", "it gives handles, by which other processes of this host may map its memory")
         self.told(host("gpus=2,memory=1000000"), "CUDA 1 IPC", "limited",
-                  "whether other processes of this host map its memory was not tried: cuMemAlloc", remedy="nvidia-smi")
+                  "whether other processes of this host map its memory was not tried: cuMemAlloc", remedy="2 MB left")
         self.told(host("gpus=2,ipc=0"), "CUDA 1 IPC", "limited", "its bytes go through the host: cuIpcGetMemHandle on GPU 1: operation not",
                   remedy="--ipc host")
         self.told(host("gpus=2,dma-buf=0"), "CUDA 1 dma-buf", "limited", "do not reach its memory: GPU 1: its driver has no dma-buf",
