@@ -184,13 +184,12 @@ void Manager::all_know_session(int number) {
 void Manager::written(int number) {
   if (--unwritten_.at(number) > 0) return;
   unwritten_.erase(number);
-  const Plan plan = session(number, "the end").plan;
+  const Plan& plan = session(number, "the end").plan;
   if (!plan.commit.empty()) {
     const int opened = descriptor(plan.file, true);
     write_all(opened, plan.commit.data(), plan.commit.size(), plan.commit_offset, files_[plan.file].name);
     sync(opened, files_[plan.file].name);
   }
-  --first_.at(plan.file).sessions;
   // `complete` comes when all have forgotten it: in a checkpoint that is made then nothing of it is left.
   thisProxy.forget_session(number, plan.complete);
 }
@@ -240,9 +239,8 @@ void Manager::know_session(Plan plan) {
 }
 void Manager::forget_session(int number, CkCallback ended) {
   Here& here = session(number, "closeReadSession()");
-  if (CkMyPe() == 0 && !here.plan.writes) --first_.at(here.plan.file).sessions;
-  const bool wrote = here.plan.writes;
-  for (int holder = 0; wrote && holder < here.plan.used(); ++holder)
+  if (CkMyPe() == 0) --first_.at(here.plan.file).sessions;
+  for (int holder = 0; here.plan.writes && holder < here.plan.used(); ++holder)
     if (Holder* const here_too = writers(number, holder).ckLocal()) here_too->ckDestroy();
   sessions_.erase(number);
   contribute(ended);
